@@ -3,7 +3,16 @@
 import type { EventsQuery } from '../contract/insights/events.ts'
 import { refuseMember } from '../errors.ts'
 import type { Expr, OrderExpr, SelectQuery } from '../hogql/syntax/ast.ts'
-import { and, call, compare, constant, field, order, tuple } from '../hogql/syntax/nodes.ts'
+import {
+  and,
+  call,
+  compare,
+  constant,
+  field,
+  integer,
+  order,
+  tuple,
+} from '../hogql/syntax/nodes.ts'
 import { expr, select } from '../hogql/template.ts'
 import { SECOND_US } from '../time.ts'
 import { isUuid } from '../uuid.ts'
@@ -137,7 +146,7 @@ async function wholeList(
   ]
   const tree = {
     ...select`select ${columns.map((column) => column.expr)} from events`,
-    where: and(conditions.filter((condition) => condition !== null)),
+    where: and(conditions),
     group_by: groupedBy(columns),
     having: and(outputConditions(query.where ?? []).having),
     order_by: ordersOf(query, columns, words),
@@ -198,7 +207,7 @@ async function ofSource(
   return compare(actor, 'in', select`select toString(${field([id])}) from ${tree}`)
 }
 
-const matchesAction = (id: number): Expr => call('matchesAction', [constant(BigInt(id))])
+const matchesAction = (id: number): Expr => call('matchesAction', [integer(id)])
 
 function readFilters(filters: unknown, attr: string, context: InsightContext): Expr | null {
   return filterCondition(filters, { ...context, prefix: [], attr })

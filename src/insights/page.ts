@@ -1,6 +1,6 @@
 /** Pages of rows: offset, limit, and whether there are more. */
 import type { SelectQuery } from '../hogql/syntax/ast.ts'
-import { constant } from '../hogql/syntax/nodes.ts'
+import { integer } from '../hogql/syntax/nodes.ts'
 import type { InsightRows, RunTree } from './insight.ts'
 
 /** The requested page. */
@@ -23,10 +23,10 @@ export async function queryPage(
   { limit, offset }: RowPage,
   { ask, rows_max }: { readonly ask: RunTree; readonly rows_max: number },
 ): Promise<InsightRows> {
-  const from = { ...tree, offset: offset === 0 ? null : constant(BigInt(offset)) }
+  const from = { ...tree, offset: offset === 0 ? null : integer(offset) }
   // The largest page cannot read one row more; there the engine reports whether rows follow.
   if (limit >= rows_max) return await ask(from)
-  const request = await ask({ ...from, limit: constant(BigInt(limit + 1)) })
+  const request = await ask({ ...from, limit: integer(limit + 1) })
   return { ...request, rows: request.rows.slice(0, limit), has_more: request.rows.length > limit }
 }
 
@@ -38,8 +38,8 @@ export function cutToPage(
   const { limit = null, offset = null } = input
   return {
     ...tree,
-    limit: limit === null ? null : constant(BigInt(limit)),
-    offset: offset === null || offset === 0 ? null : constant(BigInt(offset)),
+    limit: limit === null ? null : integer(limit),
+    offset: offset === null || offset === 0 ? null : integer(offset),
   }
 }
 

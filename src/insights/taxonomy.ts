@@ -9,7 +9,7 @@ import type {
 } from '../contract/insights/taxonomy.ts'
 import { refuseMember } from '../errors.ts'
 import type { Expr } from '../hogql/syntax/ast.ts'
-import { and, call, compare, constant, field } from '../hogql/syntax/nodes.ts'
+import { and, call, compare, constant, field, integer } from '../hogql/syntax/nodes.ts'
 import { expr, select } from '../hogql/template.ts'
 import type { InsightContext, InsightKind, RunTree } from './insight.ts'
 import { queryPage, readRowPage } from './page.ts'
@@ -53,7 +53,7 @@ export const EVENT_TAXONOMY: InsightKind<EventTaxonomyQuery> = {
     const { rows, hogql } = await ask({
       ...select`select properties from events order by timestamp desc`,
       where: and([recently, eventCondition(query)]),
-      limit: constant(BigInt(EVENTS_MAX)),
+      limit: integer(EVENTS_MAX),
     })
     const counts = countValues(rows.map(([properties]) => JSON.parse(String(properties))))
     const allowed = query.properties?.length ? new Set(query.properties) : null
@@ -69,7 +69,7 @@ export const EVENT_TAXONOMY: InsightKind<EventTaxonomyQuery> = {
 }
 
 function eventCondition({ event, actionId }: EventTaxonomyQuery): Expr {
-  if (actionId) return call('matchesAction', [constant(BigInt(actionId))])
+  if (actionId) return call('matchesAction', [integer(actionId)])
   if (event) return compare(field(['event']), '==', constant(event))
   throw refuseMember('Name an event or an action.', 'query__event')
 }
@@ -138,15 +138,15 @@ async function sampleActors(
   { ask }: TaxonomyRequest,
 ): Promise<object> {
   const index = groupTypeIndex ?? null
-  const value = expr`substring(toString(${field(['properties', property])}), 1, ${constant(BigInt(VALUE_LENGTH_MAX))})`
+  const value = expr`substring(toString(${field(['properties', property])}), 1, ${integer(VALUE_LENGTH_MAX)})`
   const count_tree =
     index === null
       ? select`select ${value} as value, count() as count from persons group by value`
       : select`select ${value} as value, count() as count from groups
-          where index = ${constant(BigInt(index))} group by value`
+          where index = ${integer(index)} group by value`
   const sample = select`select value, count() over () as values from ${count_tree}
     where notEmpty(value) order by count desc, value`
-  const values_max = constant(BigInt(maxPropertyValues ?? VALUES_DEFAULT))
+  const values_max = integer(maxPropertyValues ?? VALUES_DEFAULT)
   const { rows } = await ask({ ...sample, limit: values_max })
   return { sample_values: rows.map(([one]) => one), sample_count: Number(rows[0]?.[1] ?? 0) }
 }

@@ -19,6 +19,7 @@ import {
   compare,
   constant,
   field,
+  integer,
   NO_LIMITS,
   NOWHERE,
   positionOf,
@@ -300,7 +301,7 @@ function applyFormula(filled: FillPlan, { index, value }: InterpolatedColumn): a
     const at = filled.names.indexOf(String(node.chain.at(-1)))
     if (at < 0) throw refuse('INTERPOLATE computes from columns of the select', node)
     if (at === index) return field([BEFORE])
-    return call('tupleElement', [field([FILL_ROW]), constant(BigInt(others.indexOf(at) + 2))])
+    return call('tupleElement', [field([FILL_ROW]), integer(others.indexOf(at) + 2)])
   }
   const step: ast.Lambda = {
     kind: 'Lambda',

@@ -26,6 +26,11 @@ export function constant(value: ConstantValue, place: SourceSpan = NOWHERE): Con
   return { kind: 'Constant', start: place.start, end: place.end, value }
 }
 
+/** A literal integer. */
+export function integer(value: number): Constant {
+  return constant(BigInt(value))
+}
+
 /** A name of one or more parts. */
 export function field(chain: readonly string[], place: SourceSpan = NOWHERE): Field {
   return { kind: 'Field', start: place.start, end: place.end, chain }
@@ -71,18 +76,21 @@ export function compare(left: Expr, op: CompareOperator, right: Expr): CompareOp
   }
 }
 
-/** All conditions together; null for none, the condition itself for one. */
-export function and(exprs: readonly Expr[]): Expr | null {
-  const first = exprs[0]
-  if (first === undefined) return null
-  return exprs.length === 1 ? first : { kind: 'And', ...NOWHERE, exprs }
+/** All conditions together, nulls left out; null for none, the condition itself for one. */
+export function and(conditions: readonly (Expr | null)[]): Expr | null {
+  return joined('And', conditions)
 }
 
-/** Any of the conditions; null for none, the condition itself for one. */
-export function or(exprs: readonly Expr[]): Expr | null {
-  const first = exprs[0]
+/** Any of the conditions, nulls left out; null for none, the condition itself for one. */
+export function or(conditions: readonly (Expr | null)[]): Expr | null {
+  return joined('Or', conditions)
+}
+
+function joined(kind: 'And' | 'Or', conditions: readonly (Expr | null)[]): Expr | null {
+  const exprs = conditions.filter((condition) => condition !== null)
+  const [first] = exprs
   if (first === undefined) return null
-  return exprs.length === 1 ? first : { kind: 'Or', ...NOWHERE, exprs }
+  return exprs.length === 1 ? first : { kind, ...NOWHERE, exprs }
 }
 
 /** A select or a set without ORDER BY and LIMIT: spread it over one. */

@@ -3,7 +3,7 @@
 import type { CohortReference, CompileContext } from '../context.ts'
 import { parseExpr } from '../parser/parser.ts'
 import type { Expr } from '../syntax/ast.ts'
-import { compare, constant, field, tuple } from '../syntax/nodes.ts'
+import { compare, constant, field, integer, tuple } from '../syntax/nodes.ts'
 import { expr } from '../template.ts'
 import { INT64, UUID } from '../types/types.ts'
 import {
@@ -70,7 +70,7 @@ function ofKind({ cohorts }: CompileContext, is_static: boolean): Expr {
 function isOneOf(ids: readonly number[]): Expr {
   if (ids.length === 0) return constant(false)
   if (ids.length <= TUPLE_MAX) {
-    return compare(field(['cohort_id']), 'in', tuple(ids.map((id) => constant(BigInt(id)))))
+    return compare(field(['cohort_id']), 'in', tuple(ids.map((id) => integer(id))))
   }
   const list = constant(JSON.stringify(ids))
   return expr`cohort_id in (select arrayJoin(JSONExtract(${list}, 'Array(Int64)')))`

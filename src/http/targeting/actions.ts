@@ -9,7 +9,7 @@ import {
   NewAction,
 } from '../../contract/targeting/actions.ts'
 import { Refusal } from '../../errors.ts'
-import { constant } from '../../hogql/syntax/nodes.ts'
+import { integer } from '../../hogql/syntax/nodes.ts'
 import { select } from '../../hogql/template.ts'
 import {
   type Action,
@@ -46,7 +46,7 @@ const COUNT_ROUTE = projectRoute({
   answer: async (app, call) => {
     const { id, deleted } = getAction(app.control, call.project.id, parseNumberId(call.params))
     if (deleted) throw new Refusal('not_found', 'Not found.')
-    const tree = select`select count() from events where matchesAction(${constant(BigInt(id))})`
+    const tree = select`select count() from events where matchesAction(${integer(id)})`
     const actions = listActions(app.control, call.project.id)
     const { rows } = await runTree(app, call, 'ActionCount', tree, { actions: () => actions })
     return answerJson({ count: Number(rows[0]?.[0]) })

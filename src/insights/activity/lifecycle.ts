@@ -2,7 +2,7 @@
 import type { LifecycleQuery } from '../../contract/insights/activity.ts'
 import { refuseMember } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
-import { alias, constant, field, or } from '../../hogql/syntax/nodes.ts'
+import { alias, constant, field, integer, or } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { type ActorsTree, NO_OPTIONS, type PointOptions } from '../actors/point.ts'
 import {
@@ -84,7 +84,7 @@ export const lifecycleActors: ActorsTree<LifecycleQuery> = (query, point, contex
   const count = point.day === null ? bucketsOf(range).length : 1
   const names = point.status === null ? Object.keys(STATUSES) : [point.status]
   // A mask has bits for buckets after the last one too.
-  const left = expr`least(${constant(BigInt(STEPS_PER_MASK))}, ${constant(BigInt(count))} - first)`
+  const left = expr`least(${integer(STEPS_PER_MASK)}, ${integer(count)} - first)`
   const holds = names.map((name) => expr`bitAnd(${statusOf(name)}, intExp2(${left}) - 1) != 0`)
   return select`select actor as actor_id, any(events) as event_count
     from ${chunksTree(request, masksOf(count))} where ${or(holds) ?? constant(false)} group by actor`
@@ -124,15 +124,13 @@ function countsTree(request: LifecycleRequest, masks: readonly StepMask[]): Sele
   )
   return select`select first + bit as step, ${counts}
     from (select first, ${bits} from ${chunksTree(request, masks)})
-    array join range(${constant(BigInt(masks[0]?.count ?? 0))}) as bit
+    array join range(${integer(masks[0]?.count ?? 0)}) as bit
     group by step`
 }
 
 /** A row per actor and mask in which they are active: `active`, the mask's `first` bucket, and `born`. */
 function chunksTree(request: LifecycleRequest, masks: readonly StepMask[]): SelectQuery {
-  const chunks = masks.map(
-    ({ column, first }) => expr`(${field([column])}, ${constant(BigInt(first))})`,
-  )
+  const chunks = masks.map(({ column, first }) => expr`(${field([column])}, ${integer(first)})`)
   return select`select actor, events, born, chunk.1 as active, chunk.2 as first
     from ${actorsTree(request, masks)} array join [${chunks}] as chunk
     where active != 0`
@@ -145,7 +143,7 @@ function statusOf(name: string): Expr {
     const detail = `${JSON.stringify(name.slice(0, 100))} is none of ${Object.keys(STATUSES).join(', ')}.`
     throw refuseMember(detail, 'query__source__status')
   }
-  const steps = constant(BigInt(STEPS_PER_MASK))
+  const steps = integer(STEPS_PER_MASK)
   const born = expr`if(born >= first and born < first + ${steps}, intExp2(born - first), 0)`
   // Bit 0 is the bucket before the first, bit 1 the first; shifting aligns the two.
   return holds({ before: field(['active']), now: expr`bitShiftRight(active, 1)`, born })
@@ -184,5 +182,5 @@ function ownersTree(group_type_index: number | null | undefined): SelectQuery {
   if (group_type_index === null || group_type_index === undefined) {
     return select`select id, created_at from persons`
   }
-  return select`select key as id, created_at from groups where index = ${constant(BigInt(group_type_index))}`
+  return select`select key as id, created_at from groups where index = ${integer(group_type_index)}`
 }

@@ -4,7 +4,7 @@
  */
 import { refuseMember } from '../../errors.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
-import { alias, call, constant, field } from '../../hogql/syntax/nodes.ts'
+import { alias, call, constant, field, integer } from '../../hogql/syntax/nodes.ts'
 import { expr } from '../../hogql/template.ts'
 import { bucketOf, type TimeBucket } from '../dates/buckets.ts'
 import type { InsightDateRange } from '../dates/date-range.ts'
@@ -44,8 +44,8 @@ export function masksOf(count: number): readonly StepMask[] {
  */
 export function maskColumns(masks: readonly StepMask[], index: Expr): readonly Expr[] {
   return masks.map(({ column, first, count }) => {
-    const bit = expr`intExp2(${index} - ${constant(BigInt(first - 1))})`
-    const is_in = expr`${index} >= ${constant(BigInt(first - 1))} and ${index} < ${constant(BigInt(first + count))}`
+    const bit = expr`intExp2(${index} - ${integer(first - 1)})`
+    const is_in = expr`${index} >= ${integer(first - 1)} and ${index} < ${integer(first + count)}`
     const active = masks.length === 1 ? bit : expr`if(${is_in}, ${bit}, 0)`
     return alias(call('groupBitOr', [active]), column)
   })

@@ -3,7 +3,7 @@ import type { StickinessQuery } from '../../contract/insights/activity.ts'
 import type { Series } from '../../contract/insights/parts.ts'
 import { refuseMember } from '../../errors.ts'
 import type { CompareOperator, Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
-import { call, compare, constant, field } from '../../hogql/syntax/nodes.ts'
+import { call, compare, field, integer } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { type ActorsTree, COMPARED, NO_OPTIONS, type PointOptions } from '../actors/point.ts'
 import { bucketsOf, inWholeSteps, requireFirstBucket } from '../dates/buckets.ts'
@@ -121,11 +121,7 @@ function actorsTree(request: StickinessRequest): SelectQuery {
       from (select ${actor} as actor, count() as events, ${maskColumns(masks, index)}
         from ${eventsOf(query)} where ${conditionOf(request)} group by actor)`
   }
-  const holds = compare(
-    call('count', []),
-    CRITERIA[criteria.operator],
-    constant(BigInt(criteria.value)),
-  )
+  const holds = compare(call('count', []), CRITERIA[criteria.operator], integer(criteria.value))
   return select`select actor, count() as active, sum(in_step) as events
     from (select ${actor} as actor, ${index} as step, count() as in_step
       from ${eventsOf(query)} where ${conditionOf(request)} group by actor, step having ${holds})
@@ -143,8 +139,8 @@ function stepOf({ query, span }: StickinessRequest): Expr {
   const length = query.intervalCount ?? 1
   if (length === 1) return index
   // Counted from the end of the range: the newest bucket is whole.
-  const last = constant(BigInt(intervals.length - 1))
-  return expr`intDiv(${last} - ${index}, ${constant(BigInt(length))})`
+  const last = integer(intervals.length - 1)
+  return expr`intDiv(${last} - ${index}, ${integer(length)})`
 }
 
 /** A series may count groups (`unique_group`); otherwise the query's actors apply. */
@@ -187,7 +183,7 @@ export const stickinessActors: ActorsTree<StickinessQuery> = (query, point, cont
   if (point.steps === null) return rows
   const count_tree = query.stickinessFilter?.computedAs === 'cumulative' ? 'gte' : 'exact'
   const operator = requireOperator(point.operator ?? count_tree)
-  return { ...rows, where: compare(field(['active']), operator, constant(BigInt(point.steps))) }
+  return { ...rows, where: compare(field(['active']), operator, integer(point.steps)) }
 }
 
 function requireOperator(name: string): CompareOperator {

@@ -3,7 +3,7 @@
  * lookups for them.
  */
 import type { Expr } from '../../hogql/syntax/ast.ts'
-import { call, constant, field, order, tuple } from '../../hogql/syntax/nodes.ts'
+import { call, constant, field, integer, order, tuple } from '../../hogql/syntax/nodes.ts'
 import { select } from '../../hogql/template.ts'
 import type { InsightContext, RunTree } from '../insight.ts'
 import type { ColumnWords } from './shown-columns.ts'
@@ -117,7 +117,7 @@ export async function findGroups(
   if (keys.length === 0) return new Map()
   const { rows } = await ask({
     ...select`select key, properties, created_at from groups
-      where index = ${constant(BigInt(group_type_index))} and key in ${tuple(keys.map((key) => constant(key)))}`,
+      where index = ${integer(group_type_index)} and key in ${tuple(keys.map((key) => constant(key)))}`,
     order_by: [order(field(['key']))],
   })
   const groups = rows.map(([key, properties, created_at]) => {

@@ -1,7 +1,7 @@
 /** ActorsQuery: persons or groups as rows, all of them or the actors behind a number of an insight. */
 import type { ActorsQuery, PersonsNode } from '../../contract/insights/actors.ts'
 import type { Expr, OrderExpr, SelectQuery } from '../../hogql/syntax/ast.ts'
-import { and, constant, field, order } from '../../hogql/syntax/nodes.ts'
+import { and, field, integer, order } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import {
   groupCondition,
@@ -67,7 +67,7 @@ export const PERSONS_NODE: InsightKind<PersonsNode> = {
   rangeOf: () => ({ interval: 'minute', ends_at_ms: null }),
   answer: async ({ cohort, distinctId, ...rest }, context, ask) => {
     const conditions = [
-      ...(cohort ? [expr`persons.id in cohort ${constant(BigInt(cohort))}`] : []),
+      ...(cohort ? [expr`persons.id in cohort ${integer(cohort)}`] : []),
       ...(distinctId ? [hasDistinctId(distinctId, ['persons'])] : []),
     ]
     const query: ActorsQuery = { ...rest, kind: 'ActorsQuery' }
@@ -143,7 +143,7 @@ function selectFrom(
   const { tree, group_type_index } = source
   if (group_type_index !== null) {
     return select`select ${exprs} from ${tree} as source
-      left join groups on groups.index = ${constant(BigInt(group_type_index))} and groups.key = ${id}`
+      left join groups on groups.index = ${integer(group_type_index)} and groups.key = ${id}`
   }
   // In a caller's query the id may be a text.
   const person = source.is_ours ? id : expr`toUUIDOrNull(toString(${id}))`

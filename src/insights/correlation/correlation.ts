@@ -8,7 +8,7 @@ import type {
 } from '../../contract/insights/correlation.ts'
 import { refuseMember } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
-import { constant, NOWHERE } from '../../hogql/syntax/nodes.ts'
+import { constant, integer, NOWHERE } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { freshnessOf, readRange, sinceFirstEvent } from '../dates/date-range.ts'
 import { readElements } from '../elements.ts'
@@ -73,9 +73,9 @@ function countsTree(request: CorrelationRequest): SelectQuery {
   const count_tree = select`select name, countDistinctIf(actor_id, converted) as successes,
       countDistinctIf(actor_id, not converted) as failures
     from ${correlatedItemsTree(request)}
-    group by name having successes + failures >= ${constant(BigInt(minimumOf(request)))}
+    group by name having successes + failures >= ${integer(minimumOf(request))}
     order by successes + failures desc, name asc`
-  const limited = { ...count_tree, limit: constant(BigInt(ITEMS_MAX)) }
+  const limited = { ...count_tree, limit: integer(ITEMS_MAX) }
   return withPeople(
     select`select totals.successes, totals.failures, counted.name, counted.successes, counted.failures
       from (select countDistinctIf(actor_id, converted) as successes,
@@ -200,7 +200,7 @@ function actorsOfItemTree(
   }
   return select`select people.actor_id as actor_id, people.converted as converted
     from people join groups as known on known.key = people.actor_id
-    where known.index = ${constant(BigInt(group_type))} and ${orAll(groupCondition(values, filters))}`
+    where known.index = ${integer(group_type)} and ${orAll(groupCondition(values, filters))}`
 }
 
 const orAll = (condition: Expr | null): Expr => condition ?? constant(true)

@@ -3,7 +3,7 @@ import type { FunnelCorrelationQuery } from '../../contract/insights/correlation
 import type { Series } from '../../contract/insights/parts.ts'
 import { refuseMember } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
-import { alias, call, constant, field } from '../../hogql/syntax/nodes.ts'
+import { alias, call, constant, field, integer } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { withinRange } from '../dates/date-range.ts'
 import { stepActorsTree } from '../funnels/actors.ts'
@@ -50,7 +50,7 @@ export function correlationPersonsTree({ query, funnel }: CorrelationRequest): S
   })
   const origin = constant(originOf(funnel))
   const [converted, came, began] = [tookStep(last), takenAt(last), firstTaken()]
-  const over = expr`${began} + ${constant(BigInt(funnel.window_us))}`
+  const over = expr`${began} + ${integer(funnel.window_us)}`
   return select`select actor_id, ${converted} as converted,
     ${origin} + toInt(${began}) as first_us,
     ${origin} + toInt(if(${converted}, ${came}, ${over})) as last_us
@@ -143,7 +143,7 @@ function actorProperties(request: CorrelationRequest): SelectQuery {
           from people join persons as known on known.id = people.actor_id`
       : select`select people.actor_id as actor_id, people.converted as converted, ${pairs} as pairs
           from people join groups as known on known.key = people.actor_id
-          where known.index = ${constant(BigInt(group_type))}`
+          where known.index = ${integer(group_type)}`
   return select`select actor_id, converted, concat(pair.1, '::', pair.2) as name
     from (select actor_id, converted, arrayJoin(pairs) as pair from ${known})
     where ${withoutNames(query.funnelCorrelationExcludeNames ?? [])}`

@@ -1,7 +1,7 @@
 /** Behavioral filters: actors who performed an event within some time, or a number of times. */
 import { refuseMember } from '../../errors.ts'
 import type { CompareOperator, Expr } from '../../hogql/syntax/ast.ts'
-import { and, call, compare, constant, field } from '../../hogql/syntax/nodes.ts'
+import { and, call, compare, constant, field, integer } from '../../hogql/syntax/nodes.ts'
 import { select } from '../../hogql/template.ts'
 import { numberOf } from '../../json.ts'
 import { readDate } from '../dates/dates.ts'
@@ -50,7 +50,7 @@ export function behavioralCondition(
     compare(field(['event']), '==', constant(String(key))),
     compare(field(['timestamp']), '>=', since(filter, context)),
     context.readFilters(Array.isArray(event_filters) ? event_filters : []),
-  ].filter((condition) => condition !== null)
+  ]
   const people = {
     ...select`select person_id from events group by person_id`,
     where: and(conditions),
@@ -74,7 +74,7 @@ function since(filter: BehavioralFilter, context: OperatorContext): Expr {
       context.attr,
     )
   }
-  return call('minus', [call('now', []), call(unit, [constant(BigInt(amount))])])
+  return call('minus', [call('now', []), call(unit, [integer(amount)])])
 }
 
 function howOften(filter: BehavioralFilter, context: OperatorContext): Expr {
@@ -90,5 +90,5 @@ function howOften(filter: BehavioralFilter, context: OperatorContext): Expr {
       context.attr,
     )
   }
-  return compare(call('count', []), comparison, constant(BigInt(count)))
+  return compare(call('count', []), comparison, integer(count))
 }

@@ -3,7 +3,7 @@
  * TypeScript.
  */
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
-import { alias, call, compare, constant, field, or } from '../../hogql/syntax/nodes.ts'
+import { alias, call, compare, constant, field, integer, or } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { bucketsOf, inWholeSteps } from '../dates/buckets.ts'
 import { type InsightDateRange, withinRange } from '../dates/date-range.ts'
@@ -95,7 +95,7 @@ export function funnelCondition(funnel: Funnel, cohort: FunnelCohort): Expr {
     queryCondition(query, context),
     has_actor,
     isRelevant(funnel),
-    cohort === 'all' ? null : compare(field(['person_id']), 'in cohort', constant(BigInt(cohort))),
+    cohort === 'all' ? null : compare(field(['person_id']), 'in cohort', integer(cohort)),
   )
 }
 

@@ -2,7 +2,7 @@
 import type { FunnelsActorsQuery, FunnelsQuery } from '../../contract/insights/funnels.ts'
 import { refuseMember } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
-import { alias, call, compare, constant, field } from '../../hogql/syntax/nodes.ts'
+import { alias, call, compare, constant, field, integer } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { bucketsOf, stepStart } from '../dates/buckets.ts'
 import { readDate } from '../dates/dates.ts'
@@ -73,7 +73,7 @@ function stepCondition(
       const detail = `The steps are 1 to ${source.series.length}.`
       throw refuseMember(detail, 'query__source__funnelCustomSteps')
     }
-    const steps = funnelCustomSteps.map((step) => constant(BigInt(step - 1)))
+    const steps = funnelCustomSteps.map((step) => integer(step - 1))
     return expr`has(${call('array', steps)}, toInt(taken[1]))`
   }
   if (funnelStep === null || funnelStep === undefined) {
@@ -128,7 +128,7 @@ function entrants(request: Funnel, query: FunnelsActorsQuery): SelectQuery {
   }
   const entrance = 2 * bucketAt(funnel, start) + (funnelTrendsDropOff ? 0 : 1)
   const tree = actorsTree(funnel, 'entrances', cohortOf(funnel, query))
-  const is_entrant = expr`has(taken, toFloat(${constant(BigInt(entrance))}))`
+  const is_entrant = expr`has(taken, toFloat(${integer(entrance)}))`
   return select`select actor_id, ${alias(expr`count()`, 'event_count')} from ${tree}
     where ${allOf(is_entrant, valueCondition(funnel, query))} group by actor_id`
 }

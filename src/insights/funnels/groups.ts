@@ -1,6 +1,6 @@
 /** Groups of a funnel: breakdown values and cohorts, queried, ranked, and named in answers. */
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
-import { call, constant, field } from '../../hogql/syntax/nodes.ts'
+import { call, constant, field, integer } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import type { RunTree } from '../insight.ts'
 import { unionOfLines } from '../printed-lines.ts'
@@ -93,7 +93,7 @@ function firstTree(
   const people = rank.at(-1) ?? constant(1n)
   const tree = select`select breakdown, ${columns} from ${rows('all')} group by breakdown
     having ${people} > 0 order by ${call('tuple', rank)} desc, breakdown asc`
-  return { ...tree, limit: constant(BigInt(count)) }
+  return { ...tree, limit: integer(count) }
 }
 
 function othersTree({ rows, columns }: GroupedFunnel, named: readonly Expr[]): SelectQuery {

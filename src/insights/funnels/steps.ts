@@ -1,6 +1,6 @@
 /** Funnel steps: how many actors take each, and how long they need. */
 import type { Expr } from '../../hogql/syntax/ast.ts'
-import { constant } from '../../hogql/syntax/nodes.ts'
+import { constant, integer } from '../../hogql/syntax/nodes.ts'
 import { expr } from '../../hogql/template.ts'
 import type { InsightAnswer, RunTree } from '../insight.ts'
 import { scaleSample } from '../members/conditions.ts'
@@ -43,13 +43,11 @@ export function tookStep(step: number): Expr {
 }
 
 /** The time of a step, microseconds after the origin; only for actors who took it. */
-export const takenAt = (step: number): Expr => expr`taken[${constant(BigInt(step + 3))}]`
+export const takenAt = (step: number): Expr => expr`taken[${integer(step + 3)}]`
 
 /** The time of the step before one from the second on. Optional steps not taken have no time: that of the last one taken. */
 export function takenBefore({ optional }: Funnel, step: number): Expr {
-  return optional === 0
-    ? takenAt(step - 1)
-    : expr`arrayMax(arraySlice(taken, 3, ${constant(BigInt(step))}))`
+  return optional === 0 ? takenAt(step - 1) : expr`arrayMax(arraySlice(taken, 3, ${integer(step)}))`
 }
 
 /** Average and median of the seconds since the step before, of actors who needed any. */

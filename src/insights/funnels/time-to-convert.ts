@@ -1,6 +1,6 @@
 /** Time to convert between two steps of a funnel, as a histogram. */
 import { refuseMember } from '../../errors.ts'
-import { alias, and, constant } from '../../hogql/syntax/nodes.ts'
+import { alias, and, constant, integer } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import type { InsightAnswer, RunTree } from '../insight.ts'
 import { scaleSample } from '../members/conditions.ts'
@@ -25,7 +25,7 @@ export async function answerTimeToConvert(funnel: Funnel, ask: RunTree): Promise
   )
   const [least, most, average, count] = (spread.rows[0] ?? []).map(Number)
   const bins = binsOf(funnel, { least: least ?? 0, most: most ?? 0, count: count ?? 0 })
-  const bin = expr`intDiv(toInt(floor(seconds)) - ${constant(BigInt(bins.from_s))}, ${constant(BigInt(bins.width_s))})`
+  const bin = expr`intDiv(toInt(floor(seconds)) - ${integer(bins.from_s)}, ${integer(bins.width_s)})`
   const { rows, hogql } = await ask(
     select`select ${alias(bin, 'bin')}, count() from ${seconds} group by bin order by bin`,
   )

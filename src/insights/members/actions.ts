@@ -64,7 +64,7 @@ function stepCondition(step: SavedActionStep, context: PropertyFilterContext): E
     url ? textIs(url_of, url, step.url_matching ?? 'contains') : null,
     filterCondition(step.properties, context),
   ]
-  return and(conditions.filter((condition) => condition !== null)) ?? constant(true)
+  return and(conditions) ?? constant(true)
 }
 
 function isMatch(side: Expr, pattern: string): Expr {

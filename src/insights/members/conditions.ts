@@ -24,12 +24,12 @@ export function queryCondition(query: SeriesConditions, context: InsightContext)
         })
       : null,
   ]
-  return and(conditions.filter((condition) => condition !== null))
+  return and(conditions)
 }
 
 /** The conjunction of conditions, nulls omitted; true when there are none. */
 export function allOf(...conditions: readonly (Expr | null)[]): Expr {
-  return and(conditions.filter((condition) => condition !== null)) ?? constant(true)
+  return and(conditions) ?? constant(true)
 }
 
 /** `events`, or its sample: the same users each time, each of them whole. */

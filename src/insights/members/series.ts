@@ -28,7 +28,7 @@ export function seriesCondition(
     filterCondition(series.properties, properties),
     filterCondition(series.fixedProperties, properties),
   ]
-  return and(conditions.filter((condition) => condition !== null))
+  return and(conditions)
 }
 
 /** The condition that an event is of any of several series. */
@@ -37,7 +37,7 @@ function anyOf(nodes: readonly Series[], context: InsightContext, member: string
     seriesCondition({ series, index }, context, member),
   )
   // A series that matches every event makes the others irrelevant.
-  return conditions.includes(null) ? null : or(conditions.filter((one) => one !== null))
+  return conditions.includes(null) ? null : or(conditions)
 }
 
 function eventCondition(

@@ -3,7 +3,7 @@ import type { FunnelsQuery } from '../../contract/insights/funnels.ts'
 import type { FunnelPathsFilter, PathsQuery } from '../../contract/insights/paths.ts'
 import { refuseMember } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
-import { constant } from '../../hogql/syntax/nodes.ts'
+import { constant, integer } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { requiredBefore, stepActorsTree } from '../funnels/actors.ts'
 import { originOf } from '../funnels/actors-tree.ts'
@@ -62,7 +62,7 @@ function withinFunnel(
       return expr`${at} >= people.step_us`
     case 'funnel_path_before_step': {
       // Actors drop off when the conversion window is over: their events until then count as before it.
-      const wait = constant(BigInt((funnelStep ?? 1) < 0 ? funnel.window_us : 0))
+      const wait = integer((funnelStep ?? 1) < 0 ? funnel.window_us : 0)
       return expr`${at} <= people.step_us + ${wait}`
     }
     case 'funnel_path_between_steps':

@@ -1,7 +1,7 @@
 /** Paths as trees: items as hashes, one sorted list per actor, folded to steps, aggregated to edges. */
 import type { PathsQuery } from '../../contract/insights/paths.ts'
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
-import { alias, call, constant, field, NOWHERE } from '../../hogql/syntax/nodes.ts'
+import { alias, call, constant, field, integer, NOWHERE } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { type InsightDateRange, withinRange } from '../dates/date-range.ts'
 import { PATH_STEP_BITS } from '../folds/path-scalars.ts'
@@ -56,12 +56,12 @@ export function pathEdges(request: PathsRequest, limit: number): SelectQuery {
     left join named as reached on reached.number = edges.item
     order by value desc, source asc, target asc`
   const candidates = Math.max(CANDIDATES_MIN, 2 * limit)
-  const edges = { ...heaviestEdges(request), limit: constant(BigInt(candidates)) }
+  const edges = { ...heaviestEdges(request), limit: integer(candidates) }
   const item_names = select`select number, any(item) as item from ${numberedItems(request)}
     where number in (select item from edges union all select before from edges) group by number`
   return {
     ...tree,
-    limit: constant(BigInt(limit)),
+    limit: integer(limit),
     ctes: [cteOf('edges', edges), cteOf('named', item_names)],
   }
 }
@@ -70,8 +70,8 @@ export function pathEdges(request: PathsRequest, limit: number): SelectQuery {
 function heaviestEdges(request: PathsRequest): SelectQuery {
   const { minEdgeWeight, maxEdgeWeight } = request.query.pathsFilter
   const weights = allOf(
-    minEdgeWeight ? expr`value >= ${constant(BigInt(minEdgeWeight))}` : null,
-    maxEdgeWeight ? expr`value <= ${constant(BigInt(maxEdgeWeight))}` : null,
+    minEdgeWeight ? expr`value >= ${integer(minEdgeWeight)}` : null,
+    maxEdgeWeight ? expr`value <= ${integer(maxEdgeWeight)}` : null,
   )
   return select`select step, before, item, count() as value, avg(took_us) / 1000 as took_ms
     from ${numberedSteps(request)} where before >= 0 group by step, before, item having ${weights}

@@ -2,7 +2,7 @@
 import type { RetentionQuery } from '../../contract/insights/retention.ts'
 import { refuseMember } from '../../errors.ts'
 import type { SelectQuery } from '../../hogql/syntax/ast.ts'
-import { compare, constant, field, order, tuple } from '../../hogql/syntax/nodes.ts'
+import { compare, constant, field, integer, order, tuple } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { type ActorsPoint, NO_OPTIONS, type PointOptions } from '../actors/point.ts'
 import type { InsightContext, RunTree } from '../insight.ts'
@@ -43,7 +43,7 @@ export async function retentionActors(
     : retentionTree(query, plan, context, splitOf(breakdowns, point))
   return select`select actor as actor_id, length(offsets) as event_count,
       arraySort(offsets) as appearance_intervals, appearance_intervals as appearances
-    from ${tree} where ${expr`start = ${constant(BigInt(start))}`}`
+    from ${tree} where ${expr`start = ${integer(start)}`}`
 }
 
 /** The choices of a retention: the period of the start. */
@@ -89,7 +89,7 @@ async function columnsTree(
   const kept = {
     ...select`select ${names} from ${tree} group by ${names}`,
     order_by: [order(expr`count()`, 'DESC'), ...names.map((name) => order(name))],
-    limit: constant(BigInt(limit)),
+    limit: integer(limit),
   }
   const [only = constant('')] = names
   const is_other = compare(names.length === 1 ? only : tuple(names), 'not in', kept)
@@ -103,7 +103,7 @@ function splitOf(breakdowns: Breakdowns | null, { breakdown }: ActorsPoint): Ret
   if (breakdowns.kind === 'cohorts') {
     const id = cohortId(input[0] ?? 'all')
     if (id === 'all') return { values: [], condition: null }
-    const condition = compare(field(['person_id']), 'in cohort', constant(BigInt(id)))
+    const condition = compare(field(['person_id']), 'in cohort', integer(id))
     return { values: [], condition }
   }
   const conditions = breakdowns.items.map((item, index) =>

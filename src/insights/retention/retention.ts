@@ -1,7 +1,7 @@
 /** RetentionQuery: the number of actors who start in a period, and of those who return after each number of periods. */
 import type { RetentionQuery } from '../../contract/insights/retention.ts'
 import type { SelectQuery } from '../../hogql/syntax/ast.ts'
-import { call, compare, constant, field } from '../../hogql/syntax/nodes.ts'
+import { call, compare, constant, field, integer } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { mapInSlices } from '../../threads/sliced-json.ts'
 import { Slices } from '../../threads/slices.ts'
@@ -89,7 +89,7 @@ async function tablesOfCohorts(
   const texts: string[] = []
   for (const cohort of cohorts) {
     const condition =
-      cohort === 'all' ? null : compare(field(['person_id']), 'in cohort', constant(BigInt(cohort)))
+      cohort === 'all' ? null : compare(field(['person_id']), 'in cohort', integer(cohort))
     const tree = countTree(treeOf(request, { values: [], condition }))
     const { rows, hogql } = await queryAll(tree, request.context, request.ask)
     tables.push({ value: cohort === 'all' ? EVERYBODY : cohort, counts: countsOf(rows) })
@@ -158,7 +158,7 @@ function rankedTree(
       sum(if(offset = 0, actors, 0)) over (partition by value) as size from ${count_tree}`
   const placed = select`select value, start, offset, actors,
       dense_rank() over (order by size desc, value) as place from ${sized}`
-  const among = expr`place <= ${constant(BigInt(limit))}`
+  const among = expr`place <= ${integer(limit)}`
   return select`select if(${among}, value, ${other}) as kept, start, offset, sum(actors) as actors,
       min(place) as first
     from ${placed} where ${hides_other ? among : constant(true)}

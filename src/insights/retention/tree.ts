@@ -4,7 +4,7 @@
  */
 import type { RetentionQuery } from '../../contract/insights/retention.ts'
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
-import { alias, call, constant, field } from '../../hogql/syntax/nodes.ts'
+import { alias, call, constant, field, integer } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { bucketOf } from '../dates/buckets.ts'
 import { isoLocal } from '../dates/date-range.ts'
@@ -26,8 +26,6 @@ type RetentionTreeRequest = {
   readonly context: InsightContext
   readonly split: RetentionSplit
 }
-
-const integer = (value: number): Expr => constant(BigInt(value))
 
 /** The columns of breakdown values: `value_0`, `value_1`. */
 function valueColumns({ values }: RetentionSplit): readonly Expr[] {

@@ -2,7 +2,7 @@
 import type { TrendsQuery } from '../../contract/insights/trends.ts'
 import { refuseMember } from '../../errors.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
-import { alias, compare, constant, field } from '../../hogql/syntax/nodes.ts'
+import { alias, compare, field, integer } from '../../hogql/syntax/nodes.ts'
 import { bucketOf, inWholeSteps } from '../dates/buckets.ts'
 import {
   type ComparedRange,
@@ -129,7 +129,7 @@ export function splitNames({ split }: TrendsPlan): readonly Expr[] {
 /** The condition that an event's actor is in the line's cohort. */
 export function cohortCondition({ cohort }: TrendsPlan): Expr | null {
   if (cohort === null || cohort === 'all') return null
-  return compare(field(['person_id']), 'in cohort', constant(BigInt(cohort)))
+  return compare(field(['person_id']), 'in cohort', integer(cohort))
 }
 
 /** The condition on the events of a line. */

@@ -1,6 +1,6 @@
 /** Active actors: unique actors within some days before the end of each bucket. */
 import type { SelectQuery } from '../../hogql/syntax/ast.ts'
-import { alias, constant, field, tuple } from '../../hogql/syntax/nodes.ts'
+import { alias, constant, field, integer, tuple } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { stepIndex } from '../activity/step-masks.ts'
 import { bucketsOf, stepAfter, stepStart } from '../dates/buckets.ts'
@@ -65,8 +65,8 @@ export function recentActorsTree(plan: TrendsPlan, days: number): SelectQuery {
     where ${eventsCondition(widened)} group by ${[...who, field(['step'])]}`
   const nexts = select`select ${[...names, field(['step'])]},
       lead(step) over (partition by ${who} order by step) as next_step from ${active}`
-  const end = constant(BigInt(buckets.length))
-  const until = expr`least(step + ${constant(BigInt(length))}, ifNull(next_step, ${end}), ${end})`
+  const end = integer(buckets.length)
+  const until = expr`least(step + ${integer(length)}, ifNull(next_step, ${end}), ${end})`
   const changes = select`select ${[...names, field(['step'])]},
       [(greatest(step, 0), 1), (${until}, -1)] as comes_and_goes from ${nexts}
     where ${until} > 0`
@@ -83,13 +83,13 @@ function runningSumsTree(plan: TrendsPlan, changes: SelectQuery, step_count: num
     from ${changes} array join comes_and_goes as change
     group by ${[...names, field(['since'])]}`
   const all = names.length === 0 ? [constant(1n)] : names
-  const end = constant(BigInt(step_count))
+  const end = integer(step_count)
   const runs = select`select ${[...names, field(['since'])]},
       ifNull(lead(since) over (partition by ${all} order by since), ${end}) as until,
       sum(more) over (partition by ${all} order by since) as present
     from ${sums}`
   const bucket_indexes = recentBuckets(plan)
-  const is_wanted = expr`bucket in ${tuple(bucket_indexes.map((at) => constant(BigInt(at))))}`
+  const is_wanted = expr`bucket in ${tuple(bucket_indexes.map((at) => integer(at)))}`
   return select`select ${[field(['bucket']), ...names]}, present as value
     from ${runs} array join range(since, until) as bucket
     where present > 0 and ${bucket_indexes.length === step_count ? constant(true) : is_wanted}`

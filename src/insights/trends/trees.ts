@@ -6,6 +6,7 @@ import {
   compare,
   constant,
   field,
+  integer,
   joinOf,
   or,
   order,
@@ -121,7 +122,7 @@ function rankingTree(plan: TrendsPlan, values: JoinExpr | SelectQuery): SelectQu
   const names = splitNames(plan)
   const nones = names.map((name) => compare(name, '==', constant(NO_VALUE)))
   const ranking = select`select ${names}, sum(value) as total from ${values} group by ${names}
-    limit ${constant(BigInt(plan.values_max))}`
+    limit ${integer(plan.values_max)}`
   return {
     ...ranking,
     order_by: [

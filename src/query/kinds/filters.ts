@@ -109,7 +109,7 @@ function condition(select: SelectQuery, placeholder: Placeholder, context: Filte
     from_us === null ? null : compare(at, '>=', instant(from_us)),
     filterCondition(filters.test_account_filters, properties),
   ]
-  return and(exprs.filter((expr) => expr !== null)) ?? constant(true, placeholder)
+  return and(exprs) ?? constant(true, placeholder)
 }
 
 type FilteredEvents = { readonly prefix: readonly string[]; readonly time: string }

@@ -4,7 +4,7 @@ import { Refusal, refuseMember } from '../../errors.ts'
 import type { CompiledQuery } from '../../hogql/compile.ts'
 import { printHogQL } from '../../hogql/print-hogql/print-hogql.ts'
 import type { Select } from '../../hogql/syntax/ast.ts'
-import { constant } from '../../hogql/syntax/nodes.ts'
+import { integer } from '../../hogql/syntax/nodes.ts'
 import { endsInSameStep } from '../../insights/dates/buckets.ts'
 import {
   type InsightAnswer,
@@ -173,7 +173,7 @@ function printLimited(tree: Select, { hogql, limit }: CompiledQuery): string {
   if (limit === null || (tree.kind !== 'SelectQuery' && tree.kind !== 'SelectSetQuery')) {
     return hogql
   }
-  return printHogQL({ ...tree, limit: constant(BigInt(limit)) })
+  return printHogQL({ ...tree, limit: integer(limit) })
 }
 
 /** Builds the insight's context. Definitions are read lazily: a cached answer needs none of them. */

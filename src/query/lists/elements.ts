@@ -1,6 +1,6 @@
 /** The tree of a list of clicked elements: stored elements chains with counts, the most frequent first. */
 import type { Expr, Select } from '../../hogql/syntax/ast.ts'
-import { and, constant } from '../../hogql/syntax/nodes.ts'
+import { and, integer } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 
 /** Rows: elements chain, event, count. One row beyond the limit shows that there are more. */
@@ -13,7 +13,7 @@ export function clickedTree(
   return {
     ...elements,
     where: and([expr`elements_chain != ''`, ...conditions]),
-    limit: constant(BigInt(limit + 1)),
-    offset: constant(BigInt(offset)),
+    limit: integer(limit + 1),
+    offset: integer(offset),
   }
 }

@@ -2,7 +2,7 @@
 
 import type { KnownPropertyType } from '../../hogql/context.ts'
 import type { Expr, Select } from '../../hogql/syntax/ast.ts'
-import { and, compare, constant, field, tuple } from '../../hogql/syntax/nodes.ts'
+import { and, compare, constant, field, integer, tuple } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import type { DateContext } from '../../insights/dates/dates.ts'
 import { instant } from '../../insights/filters/filter-operators.ts'
@@ -84,8 +84,8 @@ export function eventsTree(
   return {
     ...rows,
     where: and(eventConditions(request, context)),
-    limit: constant(BigInt(limit + 1)),
-    offset: constant(BigInt(offset)),
+    limit: integer(limit + 1),
+    offset: integer(offset),
   }
 }
 
@@ -99,7 +99,7 @@ export function matchingEventsTree(
   return {
     ...select`select uuid from events`,
     where: and([...eventConditions(request, context), named]),
-    limit: constant(BigInt(uuids.length)),
+    limit: integer(uuids.length),
   }
 }
 

@@ -1,7 +1,7 @@
 /** The trees of group lists, newest first. */
 
 import type { Expr, Select } from '../../hogql/syntax/ast.ts'
-import { and, constant } from '../../hogql/syntax/nodes.ts'
+import { and, constant, integer } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { groupCondition } from '../../insights/filters/person-filters.ts'
 import { escapeLike } from '../../like.ts'
@@ -23,24 +23,23 @@ export function groupsTree(
   { limit, offset }: { readonly limit: number; readonly offset: number },
   context: ActorListContext,
 ): Select {
-  const filters = groupCondition(properties, filterContext(context))
   const conditions = [
     hasType(group_type_index),
-    ...(group_key === null ? [] : [expr`key = ${constant(group_key)}`]),
-    ...(search === null ? [] : [hasText(search)]),
-    ...(filters === null ? [] : [filters]),
+    group_key === null ? null : expr`key = ${constant(group_key)}`,
+    search === null ? null : hasText(search),
+    groupCondition(properties, filterContext(context)),
   ]
   const rows = select`
     select key, created_at, properties
     from groups
     order by created_at desc, key
-    limit ${constant(BigInt(limit + 1))} offset ${constant(BigInt(offset))}`
+    limit ${integer(limit + 1)} offset ${integer(offset)}`
   return { ...rows, where: and(conditions) }
 }
 
 /** Builds the condition that a group is of a type. */
 export function hasType(group_type_index: number): Expr {
-  return expr`index = ${constant(BigInt(group_type_index))}`
+  return expr`index = ${integer(group_type_index)}`
 }
 
 /** A case-insensitive search; wildcards in the text are escaped. */

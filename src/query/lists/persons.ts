@@ -2,7 +2,7 @@
 
 import type { KnownPropertyType } from '../../hogql/context.ts'
 import type { Expr, Select } from '../../hogql/syntax/ast.ts'
-import { and, constant } from '../../hogql/syntax/nodes.ts'
+import { and, integer } from '../../hogql/syntax/nodes.ts'
 import { select } from '../../hogql/template.ts'
 import type { DateContext } from '../../insights/dates/dates.ts'
 import {
@@ -70,7 +70,7 @@ export function personsTree(
     select id, created_at, properties, is_identified
     from persons
     order by created_at desc, id desc
-    limit ${constant(BigInt(limit + 1))} offset ${constant(BigInt(offset))}`
+    limit ${integer(limit + 1)} offset ${integer(offset)}`
   return { ...rows, where: personConditions(request, context) }
 }
 

@@ -1,6 +1,6 @@
 /** The tree that counts the values of properties that their types cannot hold. */
 import type { Expr, Select, SelectQuery } from '../../hogql/syntax/ast.ts'
-import { alias, constant, field } from '../../hogql/syntax/nodes.ts'
+import { alias, constant, field, integer } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import type { DetectedOwner } from '../definitions.ts'
 
@@ -71,7 +71,7 @@ function rowsOf({ kind, group_type_index }: DetectedOwner, values: readonly Expr
     case 'person':
       return select`select ${values} from persons`
     case 'group':
-      return select`select ${values} from groups where index = ${constant(BigInt(group_type_index))}`
+      return select`select ${values} from groups where index = ${integer(group_type_index)}`
   }
 }
 

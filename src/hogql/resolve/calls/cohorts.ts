@@ -4,7 +4,7 @@ import type { CohortReference } from '../../context.ts'
 import { queryColumns, type ResolvedExpr } from '../../sql/ir.ts'
 import { applyFragment } from '../../sql/sql-fragments.ts'
 import type * as ast from '../../syntax/ast.ts'
-import { constant, field } from '../../syntax/nodes.ts'
+import { field, integer } from '../../syntax/nodes.ts'
 import { select } from '../../template.ts'
 import { TRUTH } from '../../types/types.ts'
 import { requireShown } from '../from/sources.ts'
@@ -25,7 +25,7 @@ export function resolveInCohort(
   const left = resolver.expr(node.left, scope)
   const table = field([cohort.is_static ? 'static_cohort_people' : 'cohort_people'])
   const members = select`
-    select person_id from ${table} where cohort_id = ${constant(BigInt(cohort.id))}`
+    select person_id from ${table} where cohort_id = ${integer(cohort.id)}`
   // Resolved in the root scope: the query's CTE names must not shadow the catalog's tables.
   const { query } = resolver.query(members, resolver.root)
   const [column] = queryColumns(query)

@@ -1,7 +1,7 @@
 /** Experiment figures per actor, after exposure and in the lookback before it, as one row each. */
 
 import type { Expr, SelectQuery } from '../../../hogql/syntax/ast.ts'
-import { alias, constant, field } from '../../../hogql/syntax/nodes.ts'
+import { alias, constant, field, integer } from '../../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../../hogql/template.ts'
 import { DAY_S } from '../../../time.ts'
 import type { InsightContext } from '../../insight.ts'
@@ -72,14 +72,14 @@ export function conditionOf(
 
 /** The condition that a moment is in the lookback before exposure. */
 export function isBefore(moment: Expr, first_at: Expr, lookback_days: number): Expr {
-  const days = constant(BigInt(lookback_days))
+  const days = integer(lookback_days)
   return expr`${moment} < ${first_at} and ${moment} >= ${first_at} - toIntervalDay(${days})`
 }
 
 function soonAfter(window_s: number | null): Expr {
   const since = expr`done.timestamp >= shown.first_at`
   if (window_s === null) return since
-  const seconds = constant(BigInt(window_s))
+  const seconds = integer(window_s)
   return expr`${since} and dateDiff('second', shown.first_at, done.timestamp) <= ${seconds}`
 }
 

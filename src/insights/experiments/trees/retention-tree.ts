@@ -3,7 +3,7 @@
  * the window.
  */
 import type { Expr, SelectQuery } from '../../../hogql/syntax/ast.ts'
-import { constant, field } from '../../../hogql/syntax/nodes.ts'
+import { constant, field, integer } from '../../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../../hogql/template.ts'
 import type { InsightContext } from '../../insight.ts'
 import { allOf } from '../../members/conditions.ts'
@@ -35,7 +35,7 @@ export function retentionTree(
   const soon =
     window_s === null
       ? constant(true)
-      : expr`dateDiff('second', shown.first_at, done.began_at) <= ${constant(BigInt(window_s))}`
+      : expr`dateDiff('second', shown.first_at, done.began_at) <= ${integer(window_s)}`
   return select`
     select variant, count(), countIf(is_back) as came_back, came_back
     from (
@@ -78,8 +78,7 @@ const INTERVALS = {
 function isBack({ from, to, unit }: MetricRetention): Expr {
   const stepOf = STARTS[unit] ?? ((at: Expr) => at)
   const began = field(['done', 'began_at'])
-  const endOf = (count: number): Expr =>
-    expr`${stepOf(began)} + ${INTERVALS[unit](constant(BigInt(count)))}`
+  const endOf = (count: number): Expr => expr`${stepOf(began)} + ${INTERVALS[unit](integer(count))}`
   const step = stepOf(field(['moment']))
   return expr`arrayExists(moment -> moment >= ${began} and ${step} >= ${endOf(from)} and ${step} <= ${endOf(to)}, done.moments)`
 }

@@ -1,7 +1,7 @@
 /** Experiment metrics as trees: figures of exposed actors, summed by variant. */
 
 import type { Call, Expr, SelectQuery } from '../../../hogql/syntax/ast.ts'
-import { alias, call, constant, field } from '../../../hogql/syntax/nodes.ts'
+import { alias, call, constant, field, integer } from '../../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../../hogql/template.ts'
 import { DAY_S } from '../../../time.ts'
 import type { InsightContext } from '../../insight.ts'
@@ -65,11 +65,11 @@ function funnelTree(
   const any = flags.reduce<Expr>((left, right) => expr`${left} or ${right}`, field(['is_shown']))
   const level: Call = {
     ...call('windowFunnel', [field(['timestamp']), field(['is_shown']), ...flags]),
-    params: [constant(BigInt(metric.window_s ?? secondsOf(trial)))],
+    params: [integer(metric.window_s ?? secondsOf(trial))],
   }
-  const done = expr`level = ${constant(BigInt(steps.length + 1))}`
+  const done = expr`level = ${integer(steps.length + 1)}`
   const by_step = steps.map((_step, index) =>
-    alias(expr`countIf(level >= ${constant(BigInt(index + 2))})`, `reached_${index}`),
+    alias(expr`countIf(level >= ${integer(index + 2)})`, `reached_${index}`),
   )
   const earlier_s = lookback_days === null ? 0 : lookback_days * DAY_S
   return select`
@@ -125,7 +125,7 @@ function anyOrderTree(
 
 /** Actors who took at least `steps` steps. */
 function tookSteps(steps: number): Expr {
-  return expr`countIf(level >= ${constant(BigInt(steps))})`
+  return expr`countIf(level >= ${integer(steps)})`
 }
 
 /** Rows: variant, actors, sums of figures and their squares; of a second figure too, and of the products. */
