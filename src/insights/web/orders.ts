@@ -1,5 +1,5 @@
 /** Orders of web tables: the column that the query names, then the table's own columns. */
-import { Refusal } from '../../errors.ts'
+import { refuseMember } from '../../errors.ts'
 import type { OrderExpr } from '../../hogql/syntax/ast.ts'
 import { field, order } from '../../hogql/syntax/nodes.ts'
 
@@ -21,7 +21,7 @@ export function webOrders({ orderBy, columns, usual }: WebOrders): readonly Orde
   const column = columns.find(({ sorted_by }) => sorted_by === name)
   if (column === undefined || !/^(asc|desc)$/i.test(direction)) {
     const detail = `Tables are ordered by one of ${columns.map(({ sorted_by }) => sorted_by).join(', ')}, ASC or DESC.`
-    throw new Refusal('invalid_input', detail, { attr: 'query__orderBy' })
+    throw refuseMember(detail, 'query__orderBy')
   }
   return ordersBy([column, ...usual], direction.toUpperCase() === 'ASC' ? 'ASC' : 'DESC')
 }
