@@ -1,5 +1,6 @@
 /** Keeps a shipping process for pieces of work, one after the other; it starts with the first one. */
 
+import { killWhenStalled } from '../storage/process/kill-stalled.ts'
 import { childCommand, ignoreClosedPipe } from '../storage/process/spawn-self.ts'
 import { linesOf } from './lines.ts'
 import type { ShippingAnswer, ShippingWork } from './protocol.ts'
@@ -53,7 +54,8 @@ export class ShippingChild {
       await stdin.write(`${JSON.stringify(work)}\n`)
       await stdin.flush()
     })
-    const { value, done } = await running.answers.next()
+    const stopWatching = killWhenStalled(running.child)
+    const { value, done } = await running.answers.next().finally(stopWatching)
     if (done !== true) return JSON.parse(value) as ShippingAnswer
     if (this.#running === running) this.#running = null
     const words = (await running.child.stderr.text()).trim().slice(-LAST_WORDS_LENGTH)

@@ -1,6 +1,7 @@
 /** Starts a snapshot process for one piece of work, and reads its results. */
 
 import type { FileRow } from '../storage/log/event-log.ts'
+import { killWhenStalled } from '../storage/process/kill-stalled.ts'
 import { lowerPriority } from '../storage/process/lower-priority.ts'
 import { childCommand, ignoreClosedPipe } from '../storage/process/spawn-self.ts'
 import type { SnapshotLine, SnapshotWork } from './protocol.ts'
@@ -48,6 +49,7 @@ export class SnapshotChildren {
     // At once: threads that start later have the priority of the one that starts them.
     if (work.kind !== 'write' || !work.is_urgent) lowerPriority(child.pid)
     this.#running.add(child)
+    const stopWatching = killWhenStalled(child)
     try {
       // On standard input, because a command line is too short for the columns of many files.
       const { stdin } = child
@@ -60,6 +62,7 @@ export class SnapshotChildren {
       ])
       return readLines(sent, await child.exited, last_words)
     } finally {
+      stopWatching()
       this.#running.delete(child)
     }
   }
