@@ -1,5 +1,6 @@
 /** Health checks for supervisors and load balancers. */
 import { MIB } from '../bytes.ts'
+import { findErrorCode } from '../error-message.ts'
 import { answerJson } from './answers/answers.ts'
 import type { AppContext } from './app-context.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -51,16 +52,24 @@ export function findUnready(app: AppContext): readonly UnreadyReason[] {
   }
   const { unready } = app.engine.state
   if (unready !== null) reasons.push({ check: 'queries', detail: unready })
-  const { free_bytes, free_bytes_min } = app.disk.read()
-  if (free_bytes < free_bytes_min) {
-    const detail = `The disk of the data folder has ${inMiB(free_bytes)} MiB left; at least ${inMiB(free_bytes_min)} are needed (TIDEMARK_DISK_FREE_MIN_MB).`
-    reasons.push({ check: 'disk', detail })
-  }
+  const disk_fault = findDiskFault(app)
+  if (disk_fault !== null) reasons.push({ check: 'disk', detail: disk_fault })
   const certificate_fault = findCertificateFault(app)
   if (certificate_fault !== null) {
     reasons.push({ check: 'certificate', detail: certificate_fault })
   }
   return reasons
+}
+
+function findDiskFault({ disk }: AppContext): string | null {
+  try {
+    const { free_bytes, free_bytes_min } = disk.read()
+    if (free_bytes >= free_bytes_min) return null
+    return `The disk of the data folder has ${inMiB(free_bytes)} MiB left; at least ${inMiB(free_bytes_min)} are needed (TIDEMARK_DISK_FREE_MIN_MB).`
+  } catch (error) {
+    // A folder that was moved away, or a disk that is gone.
+    return `The data folder cannot be read (${findErrorCode(error)}).`
+  }
 }
 
 /**

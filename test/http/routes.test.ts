@@ -6,6 +6,7 @@ import { createApp, ROUTES } from '../../src/app.ts'
 import { createApiKey } from '../../src/projects/keys/api-key.ts'
 import { createOrganization, getOrganizationOwner } from '../../src/projects/organization.ts'
 import { createProject } from '../../src/projects/settings/project.ts'
+import { diskReader } from '../../src/serve/disk-space.ts'
 import { openWorld, type World } from './world.ts'
 
 let world: World
@@ -390,6 +391,19 @@ describe('health', () => {
     ])
     expect((await full.send('/_readiness')).status).toBe(200)
     await full.close()
+  })
+
+  test('is not ready while the data folder is gone', async () => {
+    const gone = await openWorld({ disk: diskReader('/nowhere', 0) })
+    const answer = await gone.send('/_readyz')
+    expect([answer.status, await answer.json()]).toEqual([
+      503,
+      {
+        status: 'unavailable',
+        reasons: [{ check: 'disk', detail: 'The data folder cannot be read (ENOENT).' }],
+      },
+    ])
+    await gone.close()
   })
 
   test('says that queries cannot be answered, and why, while liveness and events go on', async () => {
