@@ -24,7 +24,7 @@ import { hashPassword, hasPasswords } from './projects/users/passwords.ts'
 import { diskReader } from './serve/disk-space.ts'
 import { openEdge } from './serve/edge.ts'
 import { openEvents } from './serve/events.ts'
-import { openFolder } from './serve/folder.ts'
+import { noteFaults, openFolder } from './serve/folder.ts'
 import {
   ANSWER_TIME_MS,
   type ListeningServer,
@@ -131,17 +131,13 @@ export async function startServer(
 async function openParts(base: BaseParts, parts: AsyncDisposableStack): Promise<Server> {
   const { config, log } = base
   requireWholeOwner(config)
-  const broken = Promise.withResolvers<void>()
   const stopping = { is_stopping: false }
   const lock = openFolder(config.data_dir, log, parts)
+  const { broken, onBroken } = noteFaults(lock)
   const event_loops = createEventLoops()
   const timings = createTimings(openTraces(config, log, parts))
   const operator_key = makeSessionToken()
   const shared = { ...base, event_loops, timings }
-  const onBroken = (): void => {
-    lock.noteFault()
-    broken.resolve()
-  }
   const rooms = await openRooms({ ...shared, onBroken }, parts)
   const management = openManagement({ ...rooms, ...base }, parts)
 
@@ -174,7 +170,7 @@ async function openParts(base: BaseParts, parts: AsyncDisposableStack): Promise<
     url: http.url,
     control: rooms.control,
     first,
-    broken: broken.promise,
+    broken,
     async stop() {
       stopping.is_stopping = true
       const answered = http.stop()

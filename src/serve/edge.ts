@@ -24,7 +24,7 @@ import { type DefinitionSources, FlagDefinitions } from '../targeting/flags/flag
 import type { PersonSource } from '../targeting/shared/person-reads.ts'
 import { createEventLoops } from '../threads/loop-memory.ts'
 import { createTimings, type Timings } from '../threads/timings.ts'
-import { openFolder } from './folder.ts'
+import { noteFaults, openFolder } from './folder.ts'
 import { type ListeningServer, listen, type Server } from './listening.ts'
 import { openTraces } from './trace-sender.ts'
 import { watchEventLoops } from './watchdog.ts'
@@ -38,8 +38,8 @@ export async function openEdge(
   parts: AsyncDisposableStack,
 ): Promise<Server> {
   const home = openHome(config)
-  const broken = Promise.withResolvers<void>()
   const lock = openFolder(config.data_dir, log, parts)
+  const { broken, onBroken } = noteFaults(lock)
   const event_loops = createEventLoops()
   const timings = createTimings(openTraces(config, log, parts))
   const control = openControl(config.data_dir)
@@ -49,10 +49,7 @@ export async function openEdge(
     event_loops,
     timings: timings.commits,
     log,
-    onBroken() {
-      lock.noteFault()
-      broken.resolve()
-    },
+    onBroken,
     onStored: () => forwarder.wake(),
   })
   parts.defer(() => edge.capture.close())
@@ -87,7 +84,7 @@ export async function openEdge(
     url: http.url,
     control,
     first: null,
-    broken: broken.promise,
+    broken,
     async stop() {
       state.is_stopping = true
       await http.stop()

@@ -22,6 +22,19 @@ export function openFolder(data_dir: string, log: Log, parts: AsyncDisposableSta
   return lock
 }
 
+/** Returns a promise, and the call that resolves it when the disk or a database has failed: then the next start checks the databases. */
+export function noteFaults(lock: FolderLock): {
+  readonly broken: Promise<void>
+  readonly onBroken: () => void
+} {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const onBroken = (): void => {
+    lock.noteFault()
+    resolve()
+  }
+  return { broken: promise, onBroken }
+}
+
 /** Removes other users' rights: folders of earlier versions and copies by other programs may be readable by all. */
 function tighten(data_dir: string, log: Log): void {
   const { changed, kept } = tightenFolder(data_dir)
