@@ -8,3 +8,8 @@ export function sentMembers<Members extends object>(
     Object.entries(members).filter(([, value]) => value !== undefined),
   ) as Partial<{ [Name in keyof Members]: Exclude<Members[Name], undefined> }>
 }
+
+/** Reads a text that null clears, as scripts and Terraform send it: the stored text is never null. */
+export function clearableText(text: string | null | undefined): string | undefined {
+  return text === null ? '' : text
+}

@@ -25,7 +25,7 @@ import { requireShownSteps } from '../analytics/queries/hidden-tables.ts'
 import { runTree } from '../analytics/queries/run-tree.ts'
 import { answerJson } from '../answers/answers.ts'
 import type { AppContext } from '../app-context.ts'
-import { sentMembers } from '../bodies/sent-members.ts'
+import { clearableText, sentMembers } from '../bodies/sent-members.ts'
 import { validatorOf } from '../bodies/shape.ts'
 import { parseTimestamp } from '../bodies/timestamps.ts'
 import { authorFinder } from '../callers/authors.ts'
@@ -115,11 +115,11 @@ function actionSerializer(app: AppContext): (action: Action) => object {
 function readActionChanges(body: Static<typeof ActionChange>): ActionChanges {
   const wanted = {
     name: body.name,
-    description: body.description ?? undefined,
+    description: clearableText(body.description),
     tags: body.tags,
     steps: body.steps?.map(readStep),
     post_to_slack: body.post_to_slack,
-    slack_message_format: body.slack_message_format ?? undefined,
+    slack_message_format: clearableText(body.slack_message_format),
     deleted: body.deleted,
     pinned_at: parseTimestamp(body.pinned_at, 'pinned_at'),
   }

@@ -96,7 +96,9 @@ export function updateCohort(
       .update(cohorts)
       .set({
         name: changes.name === undefined ? before.name : changes.name,
-        description: changes.description ?? before.description,
+        // Null clears it.
+        description:
+          changes.description === undefined ? before.description : (changes.description ?? ''),
         filters: is_new ? (filters as Json) : before.filters,
         query: is_static && changes.query ? (changes.query as Json) : before.query,
         is_static,

@@ -37,7 +37,7 @@ import { queryOf } from '../../addresses.ts'
 import { answerJson, answerJsonWithRaw } from '../../answers/answers.ts'
 import { answerPage, queryValue, readSearch } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
-import { sentMembers } from '../../bodies/sent-members.ts'
+import { clearableText, sentMembers } from '../../bodies/sent-members.ts'
 import { validatorOf } from '../../bodies/shape.ts'
 import { authorFinder, type FindAuthor } from '../../callers/authors.ts'
 import { boardEditor } from '../../callers/editors.ts'
@@ -335,7 +335,7 @@ function requireNamed(app: AppContext, project_id: number, id: number, attr: str
 function readDashboardChanges(body: Static<typeof DashboardBody>): DashboardChanges {
   const wanted = {
     name: body.name,
-    description: body.description ?? undefined,
+    description: clearableText(body.description),
     pinned: body.pinned,
     tags: body.tags,
     filters: (body.filters ?? undefined) as Json | undefined,

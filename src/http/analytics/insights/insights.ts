@@ -24,7 +24,7 @@ import type { Json } from '../../../projects/tables.ts'
 import { answerJsonWithRaw } from '../../answers/answers.ts'
 import { answerPage, queryValue, readPage } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
-import { sentMembers } from '../../bodies/sent-members.ts'
+import { clearableText, sentMembers } from '../../bodies/sent-members.ts'
 import { validatorOf } from '../../bodies/shape.ts'
 import { boardEditor } from '../../callers/editors.ts'
 import type { PathParams } from '../../endpoint.ts'
@@ -151,7 +151,7 @@ async function answerInsights(app: AppContext, call: InsightCall): Promise<Respo
 function readInsightChanges(body: Static<typeof InsightBody>): SavedInsightChanges {
   const wanted = {
     name: body.name,
-    description: body.description ?? undefined,
+    description: clearableText(body.description),
     query: body.query as Json | undefined,
     filters: (body.filters ?? undefined) as Json | undefined,
     tags: body.tags,

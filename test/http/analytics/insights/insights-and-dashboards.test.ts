@@ -293,6 +293,19 @@ describe('a dashboard', () => {
     )
   })
 
+  test.each(['actions', 'cohorts', 'dashboards', 'insights'])(
+    'has its description cleared by null, as %s have',
+    async (family) => {
+      const list = DASHBOARDS.replace('dashboards', family)
+      const made = await manage(world, 'POST', list, { name: 'Described', description: 'long' })
+      const path = `${list}${String(made.body['id'])}/`
+      const cleared = await manage(world, 'PATCH', path, { description: null })
+      expect([made.body['description'], cleared.body['description']]).toEqual(['long', ''])
+      const other = await manage(world, 'POST', list, { name: 'Other', description: null })
+      expect([other.status, other.body['description']]).toEqual([201, ''])
+    },
+  )
+
   test("is made again from its answer, without the tiles, which are the first one's", async () => {
     const tiles = [{ text: { body: 'Read this' } }]
     const first = await manage(world, 'POST', DASHBOARDS, { name: 'First', tags: ['a'], tiles })
