@@ -67,7 +67,7 @@ export const EVERY_PAGE: readonly TestedPage[] = [
     name: 'Persons',
     path: ({ project }) => `/p/${project}/persons`,
     drawn: 'tbody tr',
-    empty: 'identify',
+    empty: 'Get started',
   },
   {
     name: 'a person',

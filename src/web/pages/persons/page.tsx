@@ -4,6 +4,7 @@ import { useRoute } from 'wouter-preact'
 import { useGroupTypes } from '../../api/definitions.ts'
 import { type PersonListed, usePersons } from '../../api/persons.ts'
 import { Ago } from '../../parts/ago.tsx'
+import { ButtonLink } from '../../parts/button.tsx'
 import { Choice } from '../../parts/fields/choice.tsx'
 import type { PropertyCondition } from '../../parts/filters/conditions.ts'
 import { PropertyFilters, useFilters } from '../../parts/filters/property-filters.tsx'
@@ -134,6 +135,9 @@ function NoPersons({ is_searched }: { readonly is_searched: boolean }): VNode {
       <p>
         A visitor becomes a person when your site calls <code>posthog.identify('an id')</code>.
       </p>
+      <ButtonLink href="/start" look="main">
+        Get started
+      </ButtonLink>
     </EmptyNote>
   )
 }

@@ -3,8 +3,8 @@ import type { UseQueryResult } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import type { ApiError } from '../../api/calls/call.ts'
 import type { ListedEvent } from '../../api/events.ts'
+import { Ago } from '../../parts/ago.tsx'
 import { ButtonLink } from '../../parts/button.tsx'
-import { formatAgo } from '../../parts/format.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { eventTitle } from '../../parts/names.ts'
 import { Loaded } from '../../parts/notes/loaded.tsx'
@@ -48,7 +48,7 @@ function Arrived({ event }: { readonly event: ListedEvent }): VNode {
           <h2>Events are arriving</h2>
           <p class={style.hint}>
             The last one: <strong>{eventTitle(event.event)}</strong> from{' '}
-            <code>{event.distinct_id}</code>, {formatAgo(event.timestamp)}
+            <code>{event.distinct_id}</code>, <Ago iso={event.timestamp} />
           </p>
           {typeof url === 'string' && <p class={style.address}>{url}</p>}
         </div>
