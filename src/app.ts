@@ -294,7 +294,9 @@ function mountAll(needs: MountContext, endpoints: readonly Endpoint[]): Elysia {
   }
   // Elysia would compile a hook that is set before the routes into each of them, whose handlers catch all errors.
   app.onError({ as: 'global' }, ({ code, error, request }) =>
-    code === 'NOT_FOUND' ? answerNotFound() : answerFault(needs, request, error),
+    code === 'NOT_FOUND'
+      ? answerNotFound()
+      : answerFault(needs, { method: request.method, path: pathOf(request.url) }, error),
   )
   return answerKnownFirst(app, exact_paths, recent_paths)
 }
@@ -339,10 +341,12 @@ function answerNotFound(): Response {
 }
 
 /** Turns a thrown error into a response; bugs are logged. */
-function answerFault(needs: MountContext, request: Request, error: unknown): Response {
-  return answerError(error, (err, error_id) => {
-    needs.log.error({ err, error_id, method: request.method, path: pathOf(request.url) })
-  })
+function answerFault(
+  needs: MountContext,
+  call: { readonly method: string; readonly path: string },
+  error: unknown,
+): Response {
+  return answerError(error, (err, error_id) => needs.log.error({ err, error_id, ...call }))
 }
 
 /**
@@ -354,8 +358,12 @@ function answerOfPath(
   path: string,
   endpoints: readonly Endpoint[],
 ): Endpoint['answer'] {
+  const is_for_pages = endpoints.some(({ method }) => method === 'OPTIONS')
+  // A path that answers preflights is for pages: without CORS headers they would see a failure of the network.
+  const showToPages = (request: Request, refused: Response): Response =>
+    is_for_pages ? withCors(request, refused) : refused
   const answers = new Map<string, Endpoint['answer']>(
-    endpoints.map((endpoint) => [endpoint.method, observeAnswer(needs, endpoint)]),
+    endpoints.map((endpoint) => [endpoint.method, observeAnswer(needs, endpoint, showToPages)]),
   )
   const headers = { Allow: [...answers.keys()].join(', ') }
   return (request, params, server) => {
@@ -364,20 +372,20 @@ function answerOfPath(
     const method = METHODS.find((known) => known === request.method)
     if (method === undefined) return answerNotFound()
     const refusal = new Refusal('method_not_allowed', `Method "${method}" not allowed.`)
-    const answerRefused = (): Response => {
-      const refused = answerRefusal(refusal, headers)
-      // A path that answers preflights is for pages: without CORS headers they would see a failure of the network.
-      return answers.has('OPTIONS') ? withCors(request, refused) : refused
-    }
+    const answerRefused = (): Response => showToPages(request, answerRefusal(refusal, headers))
     const refuse = { method, path, answer: answerRefused }
-    return observeAnswer(needs, refuse)(request, params, server)
+    return observeAnswer(needs, refuse, showToPages)(request, params, server)
   }
 }
 
-/** Calls an endpoint under the name of its route; records the time of its answer, ends its span, and answers what it throws. */
+/**
+ * Calls an endpoint under the name of its route; records the time of its answer, ends its span, and answers what it throws.
+ * The log has the route's pattern: paths may contain secrets.
+ */
 function observeAnswer(
   needs: MountContext,
   { method, path, answer }: Endpoint,
+  showToPages: (request: Request, refused: Response) => Response,
 ): Endpoint['answer'] {
   const route = `${method} ${path}`
   const work = nameWork(route)
@@ -396,7 +404,8 @@ function observeAnswer(
       if (span !== null) endSpan(span, { method, path }, status)
       return response
     }
-    const refuse = (error: unknown): Response => note(answerFault(needs, request, error))
+    const refuse = (error: unknown): Response =>
+      note(showToPages(request, answerFault(needs, { method, path }, error)))
     try {
       const answered = runWork(work, () => answer(request, params, server), span)
       // Awaiting an answer that is there would cost a turn of the event loop.

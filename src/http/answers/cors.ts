@@ -31,6 +31,11 @@ export function preflightHeaders(request: Request): Readonly<Record<string, stri
   }
 }
 
+/** Answers a preflight. */
+export function answerPreflight(request: Request): Response {
+  return new Response(null, { status: 204, headers: { ...preflightHeaders(request) } })
+}
+
 /**
  * Adds the CORS headers for the request's origin to a response. Pages may read how long to wait: without that, clients
  * choose a time of their own.

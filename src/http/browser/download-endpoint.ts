@@ -1,5 +1,4 @@
 /** The address from which a browser fetches a file that a call has begun. */
-import { answerError } from '../answers/refusals.ts'
 import type { AppContext } from '../app-context.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { streamWithoutIdleTimeout } from '../idle-timeout.ts'
@@ -12,16 +11,10 @@ export function downloadEndpoints(app: AppContext): readonly Endpoint[] {
       method: 'GET',
       path: `${DOWNLOADS_PATH}:token/`,
       answer: (request, { token }, socket) => {
-        try {
-          const look = () => app.downloads.take(token ?? '')
-          const { stream, headers } = app.failed_keys.guard(request, socket, look)
-          const body = streamWithoutIdleTimeout({ request, socket }, stream)
-          return new Response(body, { headers: { ...headers, ...FILE_HEADERS } })
-        } catch (error) {
-          return answerError(error, (err, error_id) =>
-            app.log.error({ err, error_id, path: DOWNLOADS_PATH }),
-          )
-        }
+        const look = () => app.downloads.take(token ?? '')
+        const { stream, headers } = app.failed_keys.guard(request, socket, look)
+        const body = streamWithoutIdleTimeout({ request, socket }, stream)
+        return new Response(body, { headers: { ...headers, ...FILE_HEADERS } })
       },
     },
   ]

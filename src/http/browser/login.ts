@@ -15,7 +15,6 @@ import {
 import { endSession, endSessionsOf } from '../../projects/users/sessions.ts'
 import { findUser } from '../../projects/users/user.ts'
 import { answerNothing } from '../answers/answers.ts'
-import { answerError } from '../answers/refusals.ts'
 import type { AppContext } from '../app-context.ts'
 import { readBody } from '../bodies/body.ts'
 import { type Validator, validatorOf } from '../bodies/shape.ts'
@@ -53,13 +52,9 @@ export function loginEndpoints(app: AppContext): readonly Endpoint[] {
   return ENDPOINTS.map(([method, path, answer]) => ({
     method,
     path,
-    answer: async (request, _params, socket) => {
-      try {
-        if (method === 'POST') requireBrowser(request)
-        return await answer(app, { request, socket, ip: requestIp(app, request, socket) })
-      } catch (error) {
-        return answerError(error, (err, error_id) => app.log.error({ err, error_id, path }))
-      }
+    answer: (request, _params, socket) => {
+      if (method === 'POST') requireBrowser(request)
+      return answer(app, { request, socket, ip: requestIp(app, request, socket) })
     },
   }))
 }

@@ -4,8 +4,6 @@ import { type Caller, listProjectsWithLevel, requireScope } from '../../projects
 import { hasRight, rightsAt } from '../../projects/rights/rights.ts'
 import { EDGE_WAYS } from '../../projects/rights/ways.ts'
 import type { Project } from '../../projects/settings/project.ts'
-import { pathOf } from '../addresses.ts'
-import { answerError } from '../answers/refusals.ts'
 import type { AppContext } from '../app-context.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { getKeyCaller } from '../route.ts'
@@ -22,7 +20,7 @@ type EdgeAnswer = (
   ...requested: Parameters<Endpoint['answer']>
 ) => Promise<Response>
 
-/** Creates an endpoint for edges: key (401), scopes (403), then the answer; errors as everywhere. */
+/** Creates an endpoint for edges: key (401), scopes (403), then the answer. */
 export function edgeEndpoint(
   app: AppContext,
   { method, path }: Pick<Endpoint, 'method' | 'path'>,
@@ -31,16 +29,10 @@ export function edgeEndpoint(
   return {
     method,
     path,
-    async answer(request, params, socket) {
-      try {
-        const caller = getKeyCaller(app, request, socket, OWN_BUCKETS)
-        for (const { scope } of EDGE_WAYS) requireScope(caller, scope)
-        return await answer(caller, request, params, socket)
-      } catch (error) {
-        return answerError(error, (err, error_id) => {
-          app.log.error({ err, error_id, path: pathOf(request.url) })
-        })
-      }
+    answer(request, params, socket) {
+      const caller = getKeyCaller(app, request, socket, OWN_BUCKETS)
+      for (const { scope } of EDGE_WAYS) requireScope(caller, scope)
+      return answer(caller, request, params, socket)
     },
   }
 }

@@ -18,7 +18,6 @@ import {
 import { hashPassword, storePassword } from '../../projects/users/passwords.ts'
 import { createUser, findUser, type User } from '../../projects/users/user.ts'
 import { answerJson } from '../answers/answers.ts'
-import { answerError } from '../answers/refusals.ts'
 import type { AppContext } from '../app-context.ts'
 import { readBody } from '../bodies/body.ts'
 import { validatorOf } from '../bodies/shape.ts'
@@ -35,19 +34,9 @@ const PATH = '/api/signup/:token/'
 
 /** Creates the endpoints of a link; the link itself is the credential. */
 export function signupEndpoints(app: AppContext): readonly Endpoint[] {
-  const guard =
-    (answer: Endpoint['answer']): Endpoint['answer'] =>
-    async (request, params, socket) => {
-      try {
-        return await answer(request, params, socket)
-      } catch (error) {
-        // The path pattern, not the path, is logged: the path contains the link's secret.
-        return answerError(error, (err) => app.log.error({ err, path: PATH }))
-      }
-    }
   return [
-    { method: 'GET', path: PATH, answer: guard((...requested) => answerInvite(app, requested)) },
-    { method: 'POST', path: PATH, answer: guard((...requested) => join(app, requested)) },
+    { method: 'GET', path: PATH, answer: (...requested) => answerInvite(app, requested) },
+    { method: 'POST', path: PATH, answer: (...requested) => join(app, requested) },
   ]
 }
 

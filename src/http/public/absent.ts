@@ -3,8 +3,7 @@
  * a browser hides the status, the SDK takes the answer for a failure of the network and sends again.
  */
 import { Refusal } from '../../errors.ts'
-import { preflightHeaders, withCors } from '../answers/cors.ts'
-import { answerRefusal } from '../answers/refusals.ts'
+import { answerPreflight } from '../answers/cors.ts'
 import type { PublicContext } from '../app-context.ts'
 import type { Endpoint } from '../endpoint.ts'
 
@@ -34,15 +33,12 @@ const ABSENT: readonly AbsentPath[] = [
 /** Creates the endpoints of ABSENT. Their bodies are not read. */
 export function absentEndpoints(_app: PublicContext): readonly Endpoint[] {
   return ABSENT.flatMap(({ methods, path, product }) => {
-    const refusal = new Refusal('not_found', `${product} are not part of this server.`)
-    const answer: Endpoint['answer'] = (request) => withCors(request, answerRefusal(refusal))
+    const answer = (): never => {
+      throw new Refusal('not_found', `${product} are not part of this server.`)
+    }
     return [
       ...methods.map((method) => ({ method, path, answer })),
       { method: 'OPTIONS', path, answer: answerPreflight },
     ]
   })
-}
-
-function answerPreflight(request: Request): Response {
-  return new Response(null, { status: 204, headers: { ...preflightHeaders(request) } })
 }

@@ -2,9 +2,8 @@
 import { Refusal } from '../../errors.ts'
 import { queryOf } from '../addresses.ts'
 import { JSON_HEADERS } from '../answers/answers.ts'
-import { corsHeaders, preflightHeaders, withCors } from '../answers/cors.ts'
+import { corsHeaders, preflightHeaders } from '../answers/cors.ts'
 import { queryValue } from '../answers/pages.ts'
-import { answerError, answerRefusal } from '../answers/refusals.ts'
 import type { PublicContext } from '../app-context.ts'
 import { clientIpFinder } from '../callers/client-ip.ts'
 import type { Endpoint } from '../endpoint.ts'
@@ -51,30 +50,23 @@ function captureHandler(app: PublicContext, path: string): Endpoint['answer'] {
   const findClientIp = clientIpFinder(app.trusted_proxies)
   return async (request, _params, socket) => {
     const { headers } = request
-    try {
-      const received_at_ms = app.now().getTime()
-      const socket_ip = socket?.requestIP(request)?.address ?? ''
-      const answer = await app.capture.send({
-        path,
-        query: queryOf(request.url),
-        content_type: headers.get('content-type') ?? '',
-        content_encoding: headers.get('content-encoding') ?? '',
-        client_ip: findClientIp(socket_ip, headers),
-        received_at_ms,
-        body:
-          request.method === 'GET'
-            ? EMPTY
-            : await app.bodies.readForThread(request, undefined, socket),
-      })
-      if (answer.kind === 'stored') return answerStored(request)
-      const { code, detail, attr } = answer
-      return withCors(request, answerRefusal(new Refusal(code, detail, { attr })))
-    } catch (error) {
-      return withCors(
-        request,
-        answerError(error, (err, error_id) => app.log.error({ err, error_id, path })),
-      )
-    }
+    const received_at_ms = app.now().getTime()
+    const socket_ip = socket?.requestIP(request)?.address ?? ''
+    const answer = await app.capture.send({
+      path,
+      query: queryOf(request.url),
+      content_type: headers.get('content-type') ?? '',
+      content_encoding: headers.get('content-encoding') ?? '',
+      client_ip: findClientIp(socket_ip, headers),
+      received_at_ms,
+      body:
+        request.method === 'GET'
+          ? EMPTY
+          : await app.bodies.readForThread(request, undefined, socket),
+    })
+    if (answer.kind === 'stored') return answerStored(request)
+    const { code, detail, attr } = answer
+    throw new Refusal(code, detail, { attr })
   }
 }
 

@@ -7,11 +7,9 @@ import { answerFlags, type FlagAnswer } from '../../targeting/flags/answer-flags
 import type { ProjectFlags } from '../../targeting/flags/flag-definitions.ts'
 import { noteProject, resumeWork } from '../../threads/this-thread.ts'
 import { secondsSince } from '../../threads/timings.ts'
-import { pathOf } from '../addresses.ts'
 import { AnswerText } from '../answers/answer-text.ts'
 import { JSON_HEADERS } from '../answers/answers.ts'
-import { corsHeaders, preflightHeaders, withCors } from '../answers/cors.ts'
-import { answerError, type Report } from '../answers/refusals.ts'
+import { corsHeaders, preflightHeaders } from '../answers/cors.ts'
 import type { PublicContext } from '../app-context.ts'
 import type { ClientSocket, Endpoint } from '../endpoint.ts'
 import { locate } from './flag-location.ts'
@@ -99,40 +97,34 @@ async function answerFlagRequest(
   request: Request,
   socket: ClientSocket,
 ): Promise<Response> {
-  try {
-    const body = await app.bodies.readForThread(request, FLAG_BODY_BYTES_MAX, socket)
-    await app.bodies.turnEnd()
-    resumeWork()
-    const flags = readFlagRequest(request, body, knowsToken)
-    const project = requireProject(app, dialect, flags.token)
-    noteProject(project.id)
-    if (!flags.is_disabled && (flags.distinct_id ?? null) === null) {
-      throw new Refusal('missing_distinct_id', dialect.no_distinct_id, { attr: 'distinct_id' })
-    }
-    const origin = request.headers.get('origin')
-    const call: FlagCall = { request, socket, project, flags, origin: origin ?? '' }
-    const now = app.now()
-    const ready = flags.is_disabled ? null : readyFlags(app, call)
-    // Awaiting a value that is ready would cost a microtask turn.
-    const stored = ready instanceof Promise ? await ready : ready
-    resumeWork()
-    const started_ms = performance.now()
-    const answer = stored === null ? null : evaluate(app, call, stored, now)
-    if (answer !== null) app.timings.flags.record(secondsSince(started_ms))
-    if (answer !== null && answer.overrides.length > 0) {
-      await storeOverrides(app, answer.overrides)
-    }
-    const out = ANSWER_TEXT.begin()
-    out.write('{')
-    dialect.write(out, call, answer?.evaluation ?? null, now)
-    out.write('}')
-    if (origin === null) return new Response(out.written(), ANSWER_INIT)
-    return new Response(out.written(), { headers: { ...JSON_HEADERS, ...corsHeaders(request) } })
-  } catch (error) {
-    const path = pathOf(request.url)
-    const report: Report = (err, error_id) => app.log.error({ err, error_id, path })
-    return withCors(request, answerError(error, report))
+  const body = await app.bodies.readForThread(request, FLAG_BODY_BYTES_MAX, socket)
+  await app.bodies.turnEnd()
+  resumeWork()
+  const flags = readFlagRequest(request, body, knowsToken)
+  const project = requireProject(app, dialect, flags.token)
+  noteProject(project.id)
+  if (!flags.is_disabled && (flags.distinct_id ?? null) === null) {
+    throw new Refusal('missing_distinct_id', dialect.no_distinct_id, { attr: 'distinct_id' })
   }
+  const origin = request.headers.get('origin')
+  const call: FlagCall = { request, socket, project, flags, origin: origin ?? '' }
+  const now = app.now()
+  const ready = flags.is_disabled ? null : readyFlags(app, call)
+  // Awaiting a value that is ready would cost a microtask turn.
+  const stored = ready instanceof Promise ? await ready : ready
+  resumeWork()
+  const started_ms = performance.now()
+  const answer = stored === null ? null : evaluate(app, call, stored, now)
+  if (answer !== null) app.timings.flags.record(secondsSince(started_ms))
+  if (answer !== null && answer.overrides.length > 0) {
+    await storeOverrides(app, answer.overrides)
+  }
+  const out = ANSWER_TEXT.begin()
+  out.write('{')
+  dialect.write(out, call, answer?.evaluation ?? null, now)
+  out.write('}')
+  if (origin === null) return new Response(out.written(), ANSWER_INIT)
+  return new Response(out.written(), { headers: { ...JSON_HEADERS, ...corsHeaders(request) } })
 }
 
 function requireProject(app: PublicContext, dialect: FlagDialect, token: unknown): Project {

@@ -31,7 +31,7 @@ const LISTS: readonly (readonly [path: string, answer: AnswerList])[] = [
 /** Creates the endpoints of LISTS. */
 export function publicListEndpoints(app: PublicContext): readonly Endpoint[] {
   return LISTS.flatMap(([path, answer]) =>
-    siteReads(app, path, (request) => answer(app, requireProject(app, request), request)),
+    siteReads(path, (request) => answer(app, requireProject(app, request), request)),
   )
 }
 

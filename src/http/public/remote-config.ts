@@ -24,7 +24,7 @@ export function remoteConfigEndpoints(app: PublicContext): readonly Endpoint[] {
     headers: Readonly<Record<string, string>>,
     render: RenderConfig,
   ) =>
-    siteReads(app, path, (request, params) => {
+    siteReads(path, (request, params) => {
       const token = requireTokenShape(params)
       const text = render(token, remoteConfig(app, request, token))
       return new Response(text, { headers: { ...headers, ...CACHE, ...corsHeaders(request) } })

@@ -51,15 +51,15 @@ const SCRIPT_HEADERS = {
 export function webClientEndpoints(app: PublicContext): readonly Endpoint[] {
   const readOnce = scriptReader(SCRIPTS)
   return [
-    ...siteReads(app, '/static/:file', async (request, params) =>
+    ...siteReads('/static/:file', async (request, params) =>
       answerWith(request, await readOnce(params['file'] ?? '')),
     ),
-    ...siteReads(app, '/static/:file/:version_file', async (request, params) => {
+    ...siteReads('/static/:file/:version_file', async (request, params) => {
       // The library requests parts of its own version only.
       if (params['file'] !== client.version) throw new Refusal('not_found', 'Not found.')
       return answerWith(request, await readOnce(params['version_file'] ?? ''))
     }),
-    ...siteReads(app, '/array/:token/array.js', async (request, params) => {
+    ...siteReads('/array/:token/array.js', async (request, params) => {
       const config = remoteConfigScript(app, request, params)
       const { text } = await readOnce('array.js')
       const headers = { ...SCRIPT_HEADERS, ...NO_CACHE, ...corsHeaders(request) }

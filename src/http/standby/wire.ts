@@ -3,8 +3,6 @@ import { timingSafeEqual } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { MIB } from '../../bytes.ts'
 import { Refusal } from '../../errors.ts'
-import { pathOf } from '../addresses.ts'
-import { answerError } from '../answers/refusals.ts'
 import type { AppContext } from '../app-context.ts'
 import type { Endpoint, PathParams } from '../endpoint.ts'
 import { bearerOf } from '../route.ts'
@@ -28,17 +26,11 @@ export function standbyEndpoints(app: AppContext): readonly Endpoint[] {
     method: 'GET',
     path: `/_standby/v1/${path}`,
     answer(request, params, socket) {
-      try {
-        app.failed_keys.guard(request, socket, () => {
-          if (isEqual(bearerOf(request) ?? '', shipping.key)) return
-          throw new Refusal('authentication_failed', 'This is not the key of a standby.')
-        })
-        return answer({ request, params, shipping })
-      } catch (error) {
-        return answerError(error, (err, error_id) => {
-          app.log.error({ err, error_id, path: pathOf(request.url) })
-        })
-      }
+      app.failed_keys.guard(request, socket, () => {
+        if (isEqual(bearerOf(request) ?? '', shipping.key)) return
+        throw new Refusal('authentication_failed', 'This is not the key of a standby.')
+      })
+      return answer({ request, params, shipping })
     },
   })
   return [

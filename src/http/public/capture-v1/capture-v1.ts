@@ -4,10 +4,8 @@ import { Refusal } from '../../../errors.ts'
 import type { CaptureAnswer } from '../../../ingest/threads/messages.ts'
 import { DeadlineWorker } from '../../../threads/deadline-worker.ts'
 import { noteProject, resumeWork } from '../../../threads/this-thread.ts'
-import { pathOf } from '../../addresses.ts'
 import { answerJson, answerJsonText } from '../../answers/answers.ts'
-import { preflightHeaders, withCors } from '../../answers/cors.ts'
-import { answerError, type Report } from '../../answers/refusals.ts'
+import { answerPreflight, withCors } from '../../answers/cors.ts'
 import type { PublicContext } from '../../app-context.ts'
 import { clientIpFinder } from '../../callers/client-ip.ts'
 import type { ClientSocket, Endpoint } from '../../endpoint.ts'
@@ -61,9 +59,7 @@ export function captureV1Endpoints(app: PublicContext): readonly Endpoint[] {
       })
     } catch (error) {
       if (error instanceof BatchRefusal) return answerRefused(request, error)
-      const path = pathOf(request.url)
-      const report: Report = (err, error_id) => app.log.error({ err, error_id, path })
-      return withCors(request, answerError(error, report))
+      throw error
     }
   }
   return PATHS.flatMap((path) => [
@@ -152,9 +148,4 @@ function answerRefused(request: Request, { reason }: BatchRefusal): Response {
   const body = { error: tag, error_description: detail }
   const headers = status === 503 ? { 'Retry-After': RETRY_AFTER_S } : {}
   return withCors(request, answerJson(body, status, headers))
-}
-
-/** Answers a browser that asks whether it may send. */
-function answerPreflight(request: Request): Response {
-  return new Response(null, { status: 204, headers: { ...preflightHeaders(request) } })
 }
