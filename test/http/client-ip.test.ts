@@ -6,7 +6,8 @@ const TRUSTED = ['10.0.0.0/8', '2001:db8::/32', '127.0.0.1']
 
 const find = (trusted: readonly string[], socket: string, forwarded?: string): string => {
   const headers = new Headers(forwarded === undefined ? {} : { 'x-forwarded-for': forwarded })
-  return clientIpFinder(trusted)(socket, headers)
+  const request = new Request('http://localhost/', { headers })
+  return clientIpFinder(trusted)(request, { requestIP: () => ({ address: socket }), timeout() {} })
 }
 
 describe("the client's address", () => {

@@ -64,7 +64,7 @@ export function limitBodies(limits: BodyLimits): Bodies {
   const budget = new FairBudget(receiving_bytes_max)
   const findClientIp = clientIpFinder(trusted_proxies)
   const chargeOf = (request: Request, socket: ClientSocket): Charge => {
-    const ip = findClientIp(socket?.requestIP(request)?.address ?? '', request.headers)
+    const ip = findClientIp(request, socket)
     const senders = [senderNetwork(ip)]
     let taken = 0
     return {

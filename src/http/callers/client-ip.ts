@@ -3,8 +3,8 @@ import { isIP } from 'node:net'
 import { networksOf, normalizeIp } from '../../networks.ts'
 import type { ClientSocket } from '../endpoint.ts'
 
-/** Returns the client's address from the socket's address and the headers; '' when there is none. */
-export type FindClientIp = (socket: string, headers: Headers) => string
+/** Returns the address of a request's client; '' without a socket. */
+export type FindClientIp = (request: Request, socket: ClientSocket) => string
 
 /**
  * Creates the lookup. `trusted_proxies` are addresses and networks, as 10.0.0.0/8. Each proxy appends the
@@ -12,32 +12,40 @@ export type FindClientIp = (socket: string, headers: Headers) => string
  * client. Any sender can have written what comes before it.
  */
 export function clientIpFinder(trusted_proxies: readonly string[]): FindClientIp {
-  if (trusted_proxies.length === 0) return (socket) => normalizeIp(socket)
+  if (trusted_proxies.length === 0) return socketIp
   const isTrusted = networksOf(trusted_proxies)
-  return (socket, headers) => {
-    const caller = normalizeIp(socket)
+  return (request, socket) => {
+    const caller = socketIp(request, socket)
     if (isIP(caller) === 0 || !isTrusted(caller)) return caller
-    const chain = (headers.get('x-forwarded-for') ?? '').split(',').map(parseForwarded)
+    const chain = (request.headers.get('x-forwarded-for') ?? '').split(',').map(parseForwarded)
     // An unreadable entry makes everything before it unreliable too.
     const stored = chain.slice(chain.lastIndexOf(null) + 1).filter((ip) => ip !== null)
     return stored.findLast((ip) => !isTrusted(ip)) ?? stored[0] ?? caller
   }
 }
 
-/** The address of a request's client; '' without a socket. For rare requests: it parses the list of proxies. */
+/** The address of a request's client. For rare requests: it parses the list of proxies. */
 export function requestIp(
   { trusted_proxies }: { readonly trusted_proxies: readonly string[] },
   request: Request,
   socket: ClientSocket,
 ): string {
-  const findIp = clientIpFinder(trusted_proxies)
-  return findIp(socket?.requestIP(request)?.address ?? '', request.headers)
+  return clientIpFinder(trusted_proxies)(request, socket)
 }
 
-/** Parses one entry of X-Forwarded-For, which may carry a port; null when it is no address. */
+/** The address at the other end of the connection; '' without a socket. */
+function socketIp(request: Request, socket: ClientSocket): string {
+  return normalizeIp(socket?.requestIP(request)?.address ?? '')
+}
+
+/** Parses one entry of X-Forwarded-For; null when it is no address. */
 function parseForwarded(entry: string): string | null {
-  const text = entry.trim()
-  const bare = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text
-  const ip = normalizeIp(bare)
+  const ip = normalizeIp(withoutPort(entry))
   return isIP(ip) === 0 ? null : ip
+}
+
+/** An entry of X-Forwarded-For without blanks and the port that it may carry. */
+export function withoutPort(entry: string): string {
+  const text = entry.trim()
+  return /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text
 }

@@ -58,7 +58,7 @@ export class FailedKeys {
 
   /** The name of the bucket of a request's network; null for a request that is not charged. */
   #findNetwork(request: Request, socket: ClientSocket, family: string): string | null {
-    const address = this.#findClientIp(socket?.requestIP(request)?.address ?? '', request.headers)
+    const address = this.#findClientIp(request, socket)
     if (this.#per_minute === 0 || address === '' || isThisMachine(address)) return null
     return `${family}${senderNetwork(address)}`
   }

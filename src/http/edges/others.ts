@@ -41,7 +41,7 @@ export function passOthersOn(context: OthersContext): Endpoint['answer'] {
       const path = pathAndQueryOf(request.url)
       if (isForServers(path)) throw new Refusal('not_found', 'Endpoint not found.')
       const headers = withoutConnection(request.headers)
-      const ip = findIp(socket?.requestIP(request)?.address ?? '', request.headers)
+      const ip = findIp(request, socket)
       headers.set('X-Forwarded-For', ip)
       headers.set('Accept-Encoding', 'identity')
       const has_body = request.method !== 'GET' && request.method !== 'HEAD'

@@ -51,13 +51,12 @@ function captureHandler(app: PublicContext, path: string): Endpoint['answer'] {
   return async (request, _params, socket) => {
     const { headers } = request
     const received_at_ms = app.now().getTime()
-    const socket_ip = socket?.requestIP(request)?.address ?? ''
     const answer = await app.capture.send({
       path,
       query: queryOf(request.url),
       content_type: headers.get('content-type') ?? '',
       content_encoding: headers.get('content-encoding') ?? '',
-      client_ip: findClientIp(socket_ip, headers),
+      client_ip: findClientIp(request, socket),
       received_at_ms,
       body:
         request.method === 'GET'

@@ -1,6 +1,7 @@
 /** Locates the person whose flags are evaluated, by a header's address or by the connection's. */
 import { isIP } from 'node:net'
 import { flagGeoip, type Geoip, type GeoipProperties } from '../../geoip.ts'
+import { withoutPort } from '../callers/client-ip.ts'
 import type { ClientSocket } from '../endpoint.ts'
 
 /**
@@ -20,7 +21,8 @@ export function locate(geoip: Geoip, request: Request, socket: ClientSocket): Lo
   for (const name of HEADERS) {
     const chain = request.headers.get(name)
     if (chain === null) continue
-    return { location: placeOf(geoip, firstAddress(chain)), nearby: null }
+    // The client is the first entry.
+    return { location: placeOf(geoip, withoutPort(chain.split(',', 1)[0] ?? '')), nearby: null }
   }
   const address = socket?.requestIP(request)?.address ?? ''
   return { location: null, nearby: placeOf(geoip, address) }
@@ -29,10 +31,4 @@ export function locate(geoip: Geoip, request: Request, socket: ClientSocket): Lo
 function placeOf(geoip: Geoip, address: string): GeoipProperties | null {
   const result = isIP(address) === 0 ? null : geoip.lookup(address)
   return result && flagGeoip(result)
-}
-
-/** The client is the first entry; an address may carry a port. */
-function firstAddress(chain: string): string {
-  const text = (chain.split(',', 1)[0] ?? '').trim()
-  return /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text
 }

@@ -55,7 +55,7 @@ export function captureV1Endpoints(app: PublicContext): readonly Endpoint[] {
     try {
       return await answerBatch(app, request, {
         socket,
-        client_ip: ipOf(findClientIp, request, socket),
+        client_ip: findClientIp(request, socket),
       })
     } catch (error) {
       if (error instanceof BatchRefusal) return answerRefused(request, error)
@@ -67,12 +67,6 @@ export function captureV1Endpoints(app: PublicContext): readonly Endpoint[] {
     { method: 'OPTIONS', path, answer: answerPreflight } as const,
   ])
 }
-
-const ipOf = (
-  find: ReturnType<typeof clientIpFinder>,
-  request: Request,
-  socket: ClientSocket,
-): string => find(socket?.requestIP(request)?.address ?? '', request.headers)
 
 async function answerBatch(
   app: PublicContext,
