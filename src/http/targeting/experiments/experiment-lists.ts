@@ -29,8 +29,8 @@ import { queryOf } from '../../addresses.ts'
 import { answerJson } from '../../answers/answers.ts'
 import { readPage, requireSearch } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
-import { flagSerializer } from '../../public/flag-serializer.ts'
 import { projectRoute } from '../../route.ts'
+import { flagSerializer } from '../flags/flag-serializer.ts'
 
 const CONTROL = 'control'
 const FLAGS_PAGE = { usual: 20, max: 100 } as const

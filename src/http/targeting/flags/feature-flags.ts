@@ -19,10 +19,10 @@ import { sentMembers } from '../../bodies/sent-members.ts'
 import { validatorOf } from '../../bodies/shape.ts'
 import { targetingEditor } from '../../callers/editors.ts'
 import { parseNumberId } from '../../path-ids.ts'
-import { flagSerializer } from '../../public/flag-serializer.ts'
 import { resource } from '../../resource.ts'
 import { type OfProject, projectRoute, type RouteCall } from '../../route.ts'
 import { findFlags, sortFlags } from './flag-filters.ts'
+import { flagSerializer } from './flag-serializer.ts'
 
 const NEW_FLAG = validatorOf(NewFlag)
 const FLAG_CHANGE = validatorOf(FlagChange)

@@ -35,10 +35,10 @@ import { validatorOf } from '../../bodies/shape.ts'
 import { targetingEditor } from '../../callers/editors.ts'
 import { projectActivity } from '../../management/activity.ts'
 import { parseNumberId } from '../../path-ids.ts'
-import { flagSerializer } from '../../public/flag-serializer.ts'
-import { readUsage } from '../../public/flag-usage.ts'
 import { projectRoute } from '../../route.ts'
 import { cohortSerializer } from '../cohorts/cohort-serializer.ts'
+import { flagSerializer } from './flag-serializer.ts'
+import { readUsage } from './flag-usage.ts'
 
 const BLAST_RADIUS_BODY = validatorOf(BlastRadiusBody)
 

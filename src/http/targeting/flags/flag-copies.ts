@@ -14,8 +14,8 @@ import type { AppContext } from '../../app-context.ts'
 import { validatorOf } from '../../bodies/shape.ts'
 import { authorFinder } from '../../callers/authors.ts'
 import { targetingEditor } from '../../callers/editors.ts'
-import { flagSerializer } from '../../public/flag-serializer.ts'
 import { organizationRoute } from '../../route.ts'
+import { flagSerializer } from './flag-serializer.ts'
 
 const FLAG_COPY = validatorOf(FlagCopy)
 

@@ -8,7 +8,7 @@ import { type FlagLinks, readLinks } from '../../../targeting/flags/flag-links.t
 import { statusOf } from '../../../targeting/flags/staleness.ts'
 import type { EventListCall } from '../../analytics/queries/event-queries.ts'
 import type { AppContext } from '../../app-context.ts'
-import { readUsage } from '../../public/flag-usage.ts'
+import { readUsage } from './flag-usage.ts'
 
 /** A flag in a list; `last_called_at` is undefined where it was not read. */
 type ListedFlag = {

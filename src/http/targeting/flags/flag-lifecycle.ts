@@ -30,8 +30,8 @@ import type { AppContext } from '../../app-context.ts'
 import { validatorOf } from '../../bodies/shape.ts'
 import { targetingEditor } from '../../callers/editors.ts'
 import { parseNumberId } from '../../path-ids.ts'
-import { flagSerializer } from '../../public/flag-serializer.ts'
 import { pathNames, projectRoute } from '../../route.ts'
+import { flagSerializer } from './flag-serializer.ts'
 
 const EVALUATION_BODY = validatorOf(FlagTrialBody)
 

@@ -1,16 +1,16 @@
 /** Serializes feature flags for the management API. */
 
-import type { CompiledFlags } from '../../flags/definition.ts'
-import { localVerdict } from '../../flags/local/local.ts'
-import { findSets } from '../../flags/plan.ts'
-import { isObject } from '../../json.ts'
-import { isShown, type Rights, rightsIn } from '../../projects/rights/rights.ts'
-import type { Flag } from '../../targeting/flags/flag.ts'
-import { type FlagLinks, readLinks } from '../../targeting/flags/flag-links.ts'
-import { statusOf } from '../../targeting/flags/staleness.ts'
-import type { AppContext } from '../app-context.ts'
-import { authorFinder } from '../callers/authors.ts'
-import type { ShownTo } from '../targeting/flags/linked-flags.ts'
+import type { CompiledFlags } from '../../../flags/definition.ts'
+import { localVerdict } from '../../../flags/local/local.ts'
+import { findSets } from '../../../flags/plan.ts'
+import { isObject } from '../../../json.ts'
+import { isShown, type Rights, rightsIn } from '../../../projects/rights/rights.ts'
+import type { Flag } from '../../../targeting/flags/flag.ts'
+import { type FlagLinks, readLinks } from '../../../targeting/flags/flag-links.ts'
+import { statusOf } from '../../../targeting/flags/staleness.ts'
+import type { AppContext } from '../../app-context.ts'
+import { authorFinder } from '../../callers/authors.ts'
+import type { ShownTo } from './linked-flags.ts'
 
 /** Serializes flags of one project during one request. */
 type SerializeFlag = (flag: Flag) => object

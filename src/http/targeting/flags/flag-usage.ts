@@ -1,7 +1,7 @@
 /** The last use of each flag, by the `$feature_flag_called` events of SDKs. */
-import { USAGE_DAYS } from '../../targeting/flags/staleness.ts'
-import { type EventListCall, queryEvents } from '../analytics/queries/event-queries.ts'
-import type { AppContext } from '../app-context.ts'
+import { USAGE_DAYS } from '../../../targeting/flags/staleness.ts'
+import { type EventListCall, queryEvents } from '../../analytics/queries/event-queries.ts'
+import type { AppContext } from '../../app-context.ts'
 
 /** The time of a flag's last use; null without any within `USAGE_DAYS`. */
 type LastUse = (flag_key: string) => Date | null
