@@ -34,9 +34,6 @@ import { callerRoute, organizationRoute } from '../route.ts'
 import { activityPage, LOG_LIMIT_DEFAULT } from './activity.ts'
 import { serializeProjectListItem } from './projects.ts'
 
-const CHANGE_METHODS = ['PATCH', 'PUT'] as const
-const CHANGE = validatorOf(OrganizationChange)
-
 export const ORGANIZATION_ROUTES = [
   callerRoute({
     method: 'GET',
@@ -79,22 +76,20 @@ export const ORGANIZATION_ROUTES = [
     answer: (app, { caller, organization, level }) =>
       answerJson(serializeOrganization(app, caller, { item: organization, level })),
   }),
-  ...CHANGE_METHODS.map((method) =>
-    organizationRoute({
-      method,
-      path: '',
-      scope: 'organization:write',
-      summary: 'Rename an organization.',
-      body: CHANGE,
-      answers: { 200: OrganizationAnswer },
-      answer: (app, { caller, organization, level, body }) => {
-        requireLevel(level, ADMIN)
-        const requested = { user_id: caller.user_id, name: body.name ?? organization.name }
-        const item = renameOrganization(app.control, organization, requested, app.now())
-        return answerJson(serializeOrganization(app, caller, { item, level }))
-      },
-    }),
-  ),
+  organizationRoute({
+    method: 'PATCH',
+    path: '',
+    scope: 'organization:write',
+    summary: 'Rename an organization.',
+    body: validatorOf(OrganizationChange),
+    answers: { 200: OrganizationAnswer },
+    answer: (app, { caller, organization, level, body }) => {
+      requireLevel(level, ADMIN)
+      const requested = { user_id: caller.user_id, name: body.name ?? organization.name }
+      const item = renameOrganization(app.control, organization, requested, app.now())
+      return answerJson(serializeOrganization(app, caller, { item, level }))
+    },
+  }),
   organizationRoute({
     method: 'DELETE',
     path: '',

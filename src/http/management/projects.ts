@@ -45,9 +45,6 @@ import {
 
 const BODY = validatorOf(ProjectBody)
 
-/** PATCH and PUT do the same: omitted members stay as they are. */
-const CHANGE_METHODS = ['PATCH', 'PUT'] as const
-
 export const PROJECT_ROUTES = [
   organizationRoute({
     method: 'GET',
@@ -111,17 +108,15 @@ export const PROJECT_ROUTES = [
     answer: (app, { caller, project, level }) =>
       answerJson(serializeProject(app, project, { caller, level })),
   }),
-  ...CHANGE_METHODS.map((method) =>
-    everyProjectRoute({
-      method,
-      path: '',
-      scope: 'project:write',
-      summary: 'Change fields of a project.',
-      body: BODY,
-      answers: { 200: ProjectAnswer },
-      answer: answerChange,
-    }),
-  ),
+  everyProjectRoute({
+    method: 'PATCH',
+    path: '',
+    scope: 'project:write',
+    summary: 'Change fields of a project.',
+    body: BODY,
+    answers: { 200: ProjectAnswer },
+    answer: answerChange,
+  }),
   everyProjectRoute({
     method: 'DELETE',
     path: '',

@@ -19,27 +19,23 @@ import {
   withoutKeys,
 } from './property-changes.ts'
 
-const PERSON_BODY = validatorOf(PersonBody)
-
 /** Clients look for deletions under this event name. */
 const DELETING_EVENT = '$delete_person_property'
 
 export const PERSON_PROPERTY_ROUTES = [
-  ...(['PATCH', 'PUT'] as const).map((method) =>
-    projectRoute({
-      method,
-      path: 'persons/:person_id/',
-      scope: 'person:write',
-      summary: 'Set properties of a person; others are kept.',
-      body: PERSON_BODY,
-      answers: { 202: null },
-      answer: async (app, { caller, body, params, project }) => {
-        const person = findPersonInPath(app, project, params)
-        await setProperties(app, { caller, project, person }, body.properties, 'properties')
-        return answerAccepted()
-      },
-    }),
-  ),
+  projectRoute({
+    method: 'PATCH',
+    path: 'persons/:person_id/',
+    scope: 'person:write',
+    summary: 'Set properties of a person; others are kept.',
+    body: validatorOf(PersonBody),
+    answers: { 202: null },
+    answer: async (app, { caller, body, params, project }) => {
+      const person = findPersonInPath(app, project, params)
+      await setProperties(app, { caller, project, person }, body.properties, 'properties')
+      return answerAccepted()
+    },
+  }),
   projectRoute({
     method: 'POST',
     path: 'persons/:person_id/update_property/',
