@@ -6,7 +6,7 @@ import type { Endpoint } from '../endpoint.ts'
 import { findCertificateFault, healthChecks } from '../health.ts'
 import { CERTIFICATE_METRICS } from '../metrics/certificate-metrics.ts'
 import { metricsEndpoint } from '../metrics/endpoint.ts'
-import type { MetricDefinition } from '../metrics/metric.ts'
+import { counter, gauge, type MetricDefinition } from '../metrics/metric.ts'
 import { durations } from '../metrics/metrics.ts'
 
 type EdgeHealthContext = Pick<
@@ -21,37 +21,45 @@ type EdgeHealthContext = Pick<
 /** An edge's own metrics, in the order of the page. */
 export const EDGE_METRICS: readonly MetricDefinition<EdgeHealthContext>[] = [
   gauge(
-    'lag_seconds',
+    'edge_lag_seconds',
     'Age of the oldest event that the home has not confirmed.',
     (edge) => edge.forwarder.report().lag_s,
   ),
   gauge(
-    'backlog_events',
+    'edge_backlog_events',
     'Events that the home has not confirmed.',
     (edge) => edge.forwarder.report().backlog_events,
   ),
-  gauge('backlog_bytes', 'Bytes of them on disk.', (edge) => edge.forwarder.report().backlog_bytes),
   gauge(
-    'definitions_age_seconds',
+    'edge_backlog_bytes',
+    'Bytes of them on disk.',
+    (edge) => edge.forwarder.report().backlog_bytes,
+  ),
+  gauge(
+    'edge_definitions_age_seconds',
     'Time since the definitions were found to be current; -1 before the first time.',
     (edge) => edge.forwarder.report().definitions_age_s ?? -1,
   ),
-  gauge('home_ok', '1 if the home took the last batch, else 0.', (edge) =>
+  gauge('edge_home_ok', '1 if the home took the last batch, else 0.', (edge) =>
     edge.forwarder.last_error === null ? 1 : 0,
   ),
-  total(
-    'forwarded_events',
+  counter(
+    'edge_forwarded_events_total',
     'Events that the home confirmed since the start.',
     (edge) => edge.forwarder.totals.events,
   ),
-  total(
-    'forwarded_batches',
+  counter(
+    'edge_forwarded_batches_total',
     'Batches and reports that the home took since the start.',
     (edge) => edge.forwarder.totals.batches,
   ),
-  total('forwarded_bytes', 'Bytes of them as sent.', (edge) => edge.forwarder.totals.bytes_sent),
-  total(
-    'forwarding_failures',
+  counter(
+    'edge_forwarded_bytes_total',
+    'Bytes of them as sent.',
+    (edge) => edge.forwarder.totals.bytes_sent,
+  ),
+  counter(
+    'edge_forwarding_failures_total',
     'Batches that did not arrive, or were refused.',
     (edge) => edge.forwarder.totals.failures,
   ),
@@ -83,30 +91,4 @@ export function edgeHealthEndpoints(edge: EdgeHealthContext): readonly Endpoint[
     ...healthChecks({ health: healthy, readiness: ready, readyz: ready }),
     metricsEndpoint(edge, EDGE_METRICS),
   ]
-}
-
-function gauge(
-  name: string,
-  help: string,
-  read: (edge: EdgeHealthContext) => number,
-): MetricDefinition<EdgeHealthContext> {
-  return {
-    name: `tidemark_edge_${name}`,
-    type: 'gauge',
-    help,
-    read: (edge) => [{ labels: {}, value: read(edge) }],
-  }
-}
-
-function total(
-  name: string,
-  help: string,
-  read: (edge: EdgeHealthContext) => number,
-): MetricDefinition<EdgeHealthContext> {
-  return {
-    name: `tidemark_edge_${name}_total`,
-    type: 'counter',
-    help,
-    read: (edge) => [{ labels: {}, value: read(edge) }],
-  }
 }

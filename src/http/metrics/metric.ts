@@ -13,3 +13,24 @@ export type MetricDefinition<Source> = {
   readonly help: string
   readonly read: (source: Source) => readonly MetricSample[]
 }
+
+/** A gauge with one value and no labels. */
+export function gauge<Source>(
+  name: string,
+  help: string,
+  read: (source: Source) => number,
+): MetricDefinition<Source> {
+  return {
+    name: `tidemark_${name}`,
+    type: 'gauge',
+    help,
+    read: (source) => [{ labels: {}, value: read(source) }],
+  }
+}
+
+/** A counter since the start, with one value and no labels. */
+export function counter<Source>(
+  ...described: Parameters<typeof gauge<Source>>
+): MetricDefinition<Source> {
+  return { ...gauge(...described), type: 'counter' }
+}

@@ -6,7 +6,7 @@ import type { AppContext } from '../app-context.ts'
 import { listEdges } from '../edges/list-edges.ts'
 import { findUnready } from '../health.ts'
 import { CERTIFICATE_METRICS } from './certificate-metrics.ts'
-import type { MetricDefinition, MetricSample } from './metric.ts'
+import { counter, gauge, type MetricDefinition, type MetricSample } from './metric.ts'
 
 const DROPPED = 'dropped:'
 
@@ -28,19 +28,19 @@ export const METRICS: readonly MetricDefinition<AppContext>[] = [
         .filter(({ name }) => name.startsWith(DROPPED))
         .map((row) => sampleOf(row, { reason: row.name.slice(DROPPED.length) })),
   },
-  figure('log_seq', 'The last committed event.', ({ ingest }) => ingest.readLog().seq),
-  figure(
+  gauge('log_seq', 'The last committed event.', ({ ingest }) => ingest.readLog().seq),
+  gauge(
     'log_flushed_seq',
     'Events up to here are in snapshot files.',
     ({ ingest }) => ingest.readLog().flushed_seq,
   ),
-  figure('log_events', 'Events that the log still holds.', ({ ingest }) => {
+  gauge('log_events', 'Events that the log still holds.', ({ ingest }) => {
     const { seq, trimmed_seq } = ingest.readLog()
     return seq - trimmed_seq
   }),
-  figure('snapshot_files', 'Snapshot files that count.', ({ ingest }) => ingest.readLog().files),
-  figure('snapshot_bytes', 'Their size in bytes.', ({ ingest }) => ingest.readLog().file_bytes),
-  figure(
+  gauge('snapshot_files', 'Snapshot files that count.', ({ ingest }) => ingest.readLog().files),
+  gauge('snapshot_bytes', 'Their size in bytes.', ({ ingest }) => ingest.readLog().file_bytes),
+  gauge(
     'removals_pending',
     'Deleted persons whose events still lie in files; no query sees them.',
     ({ ingest }) => ingest.readLog().removals_pending,
@@ -84,14 +84,13 @@ export const METRICS: readonly MetricDefinition<AppContext>[] = [
     'For how long queries waited until they were begun, by lane.',
     ({ timings }) => timings.query_waits.list(),
   ),
-  figure('questions_running', 'Queries in the engine.', ({ engine }) => engine.state.running),
-  figure('questions_waiting', 'Queries that wait for it.', ({ engine }) => engine.state.waiting),
-  {
-    name: 'tidemark_query_processes_started_total',
-    type: 'counter',
-    help: 'Query processes started: the first, those in place of one that ended, and spare ones.',
-    read: ({ engine }) => [{ labels: {}, value: engine.state.processes_started }],
-  },
+  gauge('questions_running', 'Queries in the engine.', ({ engine }) => engine.state.running),
+  gauge('questions_waiting', 'Queries that wait for it.', ({ engine }) => engine.state.waiting),
+  counter(
+    'query_processes_started_total',
+    'Query processes started: the first, those in place of one that ended, and spare ones.',
+    ({ engine }) => engine.state.processes_started,
+  ),
   {
     name: 'tidemark_query_processes_ended_total',
     type: 'counter',
@@ -102,12 +101,11 @@ export const METRICS: readonly MetricDefinition<AppContext>[] = [
         value,
       })),
   },
-  {
-    name: 'tidemark_query_opening_failures_total',
-    type: 'counter',
-    help: 'Projects that a query process could not open; a fresh process was started for each.',
-    read: ({ engine }) => [{ labels: {}, value: engine.state.opening_failures }],
-  },
+  counter(
+    'query_opening_failures_total',
+    'Projects that a query process could not open; a fresh process was started for each.',
+    ({ engine }) => engine.state.opening_failures,
+  ),
   {
     name: 'tidemark_query_confined',
     type: 'gauge',
@@ -121,20 +119,20 @@ export const METRICS: readonly MetricDefinition<AppContext>[] = [
       ]
     },
   },
-  figure('query_engine_ready', '1 while queries can be answered, else 0.', ({ engine }) =>
+  gauge('query_engine_ready', '1 while queries can be answered, else 0.', ({ engine }) =>
     engine.state.unready === null ? 1 : 0,
   ),
-  figure(
+  gauge(
     'disk_bytes',
     'Size of the disk that holds the data folder.',
     ({ disk }) => disk.read().bytes,
   ),
-  figure(
+  gauge(
     'disk_free_bytes',
     'Bytes of it that the server may still use.',
     ({ disk }) => disk.read().free_bytes,
   ),
-  figure('ready', '1 while GET /_readyz answers 200, else 0.', (app) =>
+  gauge('ready', '1 while GET /_readyz answers 200, else 0.', (app) =>
     findUnready(app).length === 0 ? 1 : 0,
   ),
   ...CERTIFICATE_METRICS,
@@ -219,7 +217,7 @@ export const METRICS: readonly MetricDefinition<AppContext>[] = [
         value: behind_bytes,
       })),
   },
-  figure('resident_bytes', 'Memory of the serving process.', () => process.memoryUsage.rss()),
+  gauge('resident_bytes', 'Memory of the serving process.', () => process.memoryUsage.rss()),
   {
     name: 'tidemark_event_loop_lag_seconds',
     type: 'histogram',
@@ -248,28 +246,18 @@ function secondsSince(time: Date | null, now: Date): readonly MetricSample[] {
 }
 
 /** A counter per project. */
-function eventCounter(counter: string, help: string): MetricDefinition<AppContext> {
+function eventCounter(counted: string, help: string): MetricDefinition<AppContext> {
   return {
     name:
-      counter === 'merged' ? 'tidemark_persons_merged_total' : `tidemark_events_${counter}_total`,
+      counted === 'merged' ? 'tidemark_persons_merged_total' : `tidemark_events_${counted}_total`,
     type: 'counter',
     help,
     read: ({ ingest }) =>
       ingest
         .listCounters()
-        .filter(({ name }) => name === counter)
+        .filter(({ name }) => name === counted)
         .map((row) => sampleOf(row)),
   }
-}
-
-/** A number about the whole server. */
-function figure(
-  name: string,
-  help: string,
-  read: (app: AppContext) => number,
-): MetricDefinition<AppContext> {
-  const readOne: MetricDefinition<AppContext>['read'] = (app) => [{ labels: {}, value: read(app) }]
-  return { name: `tidemark_${name}`, type: 'gauge', help, read: readOne }
 }
 
 function sampleOf(row: CounterRow, labels: MetricSample['labels'] = {}): MetricSample {

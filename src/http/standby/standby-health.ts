@@ -8,7 +8,7 @@ import type { Endpoint } from '../endpoint.ts'
 import { healthChecks } from '../health.ts'
 import { CERTIFICATE_METRICS } from '../metrics/certificate-metrics.ts'
 import { metricsEndpoint } from '../metrics/endpoint.ts'
-import type { MetricDefinition } from '../metrics/metric.ts'
+import { counter, gauge, type MetricDefinition } from '../metrics/metric.ts'
 import { isOperator } from '../operator.ts'
 
 type StandbyContext = Pick<
@@ -31,24 +31,21 @@ type StandbyContext = Pick<
 
 /** A standby's own metrics, in the order of the page. */
 export const STANDBY_METRICS: readonly MetricDefinition<StandbyContext>[] = [
-  figure(
-    'behind_seconds',
-    'gauge',
+  gauge(
+    'standby_behind_seconds',
     'Time since the copies were equal to the primary; -1 before the first time.',
     ({ follower }) => follower.behind_s ?? -1,
   ),
-  figure('primary_ok', 'gauge', '1 while the primary answers, else 0.', ({ follower }) =>
+  gauge('standby_primary_ok', '1 while the primary answers, else 0.', ({ follower }) =>
     follower.last_error === null ? 1 : 0,
   ),
-  figure(
-    'copies_begun_total',
-    'counter',
+  counter(
+    'standby_copies_begun_total',
     'Copies of a database that were begun since the start.',
     ({ follower }) => follower.begun,
   ),
-  figure(
-    'received_bytes_total',
-    'counter',
+  counter(
+    'standby_received_bytes_total',
     'Bytes received of the primary since the start.',
     ({ primary }) => primary.bytes,
   ),
@@ -91,19 +88,5 @@ function takeoverEndpoint({ operator_key, takeOver }: StandbyContext): Endpoint 
         return answerRefusal(new Refusal('storage_unavailable', detail))
       }
     },
-  }
-}
-
-function figure(
-  name: string,
-  type: 'counter' | 'gauge',
-  help: string,
-  read: (standby: StandbyContext) => number,
-): MetricDefinition<StandbyContext> {
-  return {
-    name: `tidemark_standby_${name}`,
-    type,
-    help,
-    read: (standby) => [{ labels: {}, value: read(standby) }],
   }
 }
