@@ -31,6 +31,9 @@ export function networksOf(networks: readonly string[]): IsInNetworks {
   }
 }
 
+/** Whether an address is this machine's own. */
+export const isLoopback = networksOf(['127.0.0.0/8', '::1'])
+
 /**
  * Unwraps an IPv4-mapped IPv6 address, as dual-stack sockets (`::ffff:10.0.0.1`) and URLs (`::ffff:a00:1`) print it:
  * both → `10.0.0.1`. Any other text is returned as it is.

@@ -1,7 +1,6 @@
 /** Slows down guessing of passwords: token buckets per address of a user and per client network. */
 import { Refusal } from '../../errors.ts'
-import { senderNetwork } from '../../networks.ts'
-import { isThisMachine } from '../callers/failed-keys.ts'
+import { isLoopback, senderNetwork } from '../../networks.ts'
 import { FailureBuckets } from '../callers/failure-buckets.ts'
 
 /** Ten tries at once, then one every 90 s. */
@@ -62,6 +61,6 @@ export class LoginTries {
     const network = senderNetwork(ip)
     const is_familiar = session_ips.some((one) => senderNetwork(one) === network)
     const by_email = [this.#emails, is_familiar ? `${address} ${network}` : address] as const
-    return ip === '' || isThisMachine(ip) ? [by_email] : [by_email, [this.#networks, network]]
+    return ip === '' || isLoopback(ip) ? [by_email] : [by_email, [this.#networks, network]]
   }
 }

@@ -1,7 +1,7 @@
 /** Slows down guessing: a token bucket per client network, charged only for unknown keys and invites. */
 
 import { Refusal } from '../../errors.ts'
-import { networksOf, senderNetwork } from '../../networks.ts'
+import { isLoopback, senderNetwork } from '../../networks.ts'
 import { MINUTE_MS } from '../../time.ts'
 import type { ClientSocket } from '../endpoint.ts'
 import { clientIpFinder, type FindClientIp } from './client-ip.ts'
@@ -13,12 +13,6 @@ type FailedKeySettings = {
   /** Proxies whose X-Forwarded-For is trusted. */
   readonly trusted_proxies: readonly string[]
 }
-
-/**
- * Callers on this machine are not charged: without trusted proxies, all callers behind a local proxy share its
- * address, and one of them could lock the others out.
- */
-export const isThisMachine = networksOf(['127.0.0.0/8', '::1'])
 
 export class FailedKeys {
   readonly #per_minute: number
@@ -56,10 +50,14 @@ export class FailedKeys {
     }
   }
 
-  /** The name of the bucket of a request's network; null for a request that is not charged. */
+  /**
+   * The name of the bucket of a request's network; null for a request that is not charged. Callers on this machine are
+   * not: without trusted proxies, all callers behind a local proxy share its address, and one of them could lock the
+   * others out.
+   */
   #findNetwork(request: Request, socket: ClientSocket, family: string): string | null {
     const address = this.#findClientIp(request, socket)
-    if (this.#per_minute === 0 || address === '' || isThisMachine(address)) return null
+    if (this.#per_minute === 0 || address === '' || isLoopback(address)) return null
     return `${family}${senderNetwork(address)}`
   }
 

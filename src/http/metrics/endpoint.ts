@@ -1,6 +1,6 @@
 /** GET /_metrics, for the networks that may read it. */
 import { Refusal } from '../../errors.ts'
-import { networksOf } from '../../networks.ts'
+import { isLoopback, networksOf } from '../../networks.ts'
 import { answerRefusal } from '../answers/refusals.ts'
 import type { AppContext } from '../app-context.ts'
 import type { Endpoint } from '../endpoint.ts'
@@ -25,8 +25,6 @@ const PROXY_HEADERS = [
   'x-original-forwarded-for',
   'x-real-ip',
 ] as const
-
-const isLoopback = networksOf(['127.0.0.0/8', '::1'])
 
 /** Whether a proxy has marked the request: then anyone may have sent it. */
 function isForwarded(headers: Headers): boolean {
