@@ -88,7 +88,7 @@ export function describeApi(routes: readonly Route[], server_url: string): OpenA
 }
 
 function managementOperation(route: Route, path: string, components: Components): OpenApiOperation {
-  const { method, scope, body, summary: says, query, answers } = route
+  const { method, scope, body, summary, query, answers } = route
   const operationId = idOf(method, path)
   const errors = Object.entries(ERROR_STATUSES).map(([status, description]) => [
     status,
@@ -97,7 +97,7 @@ function managementOperation(route: Route, path: string, components: Components)
   return {
     operationId,
     tags: [tagOf(path)],
-    summary: says ?? `${method} ${path}`,
+    summary: summary ?? `${method} ${path}`,
     description: `Needs the scope \`${scope}\`.`,
     parameters: [...pathParameters(path), ...queryParameters(query)],
     ...(body === null ? {} : bodyOf(components.refer(body.schema, `${operationId}_body`))),
@@ -111,12 +111,12 @@ function managementOperation(route: Route, path: string, components: Components)
 }
 
 function publicOperation(operation: PublicOperation, components: Components): OpenApiOperation {
-  const { method, path, summary: says, query, body, answers } = operation
+  const { method, path, summary, query, body, answers } = operation
   const operationId = idOf(method, path)
   return {
     operationId,
     tags: [tagOf(path)],
-    summary: says,
+    summary,
     description: 'Needs no personal API key.',
     parameters: [...pathParameters(path), ...queryParameters(query)],
     ...(body === undefined ? {} : bodyOf(components.refer(body, `${operationId}_body`))),

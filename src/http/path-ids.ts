@@ -2,9 +2,9 @@
 import { Refusal } from '../errors.ts'
 import type { PathParams } from './endpoint.ts'
 
-/** Parses a number in the path. Refuses anything else as not found. */
-export function parseNumberId(params: PathParams, name = 'id'): number {
-  const text = params[name] ?? ''
+/** Parses the number `:id` of the path. Refuses anything else as not found. */
+export function parseNumberId(params: PathParams): number {
+  const text = params['id'] ?? ''
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
   throw new Refusal('not_found', 'Not found.')
 }

@@ -20,8 +20,8 @@ export function answerJson(
 }
 
 /** Answers with JSON that is already serialized. */
-export function answerJsonText(text: string, status = 200): Response {
-  return new Response(text, { status, headers: JSON_HEADERS })
+export function answerJsonText(text: string): Response {
+  return new Response(text, { headers: JSON_HEADERS })
 }
 
 /** Answers 204, without a body. */
@@ -52,8 +52,8 @@ export function bytesOfJson(body: unknown): Uint8Array {
 }
 
 /** Answers with JSON in which any value may be RawJson. */
-export function answerJsonWithRaw(body: unknown, status = 200): Response {
-  return answerBytes(bytesOf(partsOf(body)), JSON_HEADERS, status)
+export function answerJsonWithRaw(body: unknown): Response {
+  return answerBytes(bytesOf(partsOf(body)), JSON_HEADERS)
 }
 
 /** Answers with a JSON object whose last member is a long list, `name`, which is written in slices. */
@@ -93,11 +93,10 @@ function bytesOf(parts: readonly (Uint8Array | string)[]): readonly Uint8Array[]
 export function answerBytes(
   parts: readonly Uint8Array[],
   headers: Readonly<Record<string, string>>,
-  status = 200,
 ): Response {
   const byte_count = parts.reduce((sum, part) => sum + part.length, 0)
-  if (byte_count <= JOINED_BYTES_MAX) return new Response(Buffer.concat(parts), { status, headers })
-  const answer = new Response(streamOf(parts), { status, headers })
+  if (byte_count <= JOINED_BYTES_MAX) return new Response(Buffer.concat(parts), { headers })
+  const answer = new Response(streamOf(parts), { headers })
   IN_PARTS.add(answer)
   return answer
 }

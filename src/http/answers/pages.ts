@@ -10,10 +10,13 @@ const LIMIT_DEFAULT = 100
 export type PageRequest = { readonly limit: number; readonly offset: number }
 
 /** Reads the requested page; a value that is no number means the default, as clients expect. */
-export function readPage(request: Request, limit_default = LIMIT_DEFAULT): PageRequest {
+export function readPage(
+  request: Request,
+  { limit_default = LIMIT_DEFAULT, limit_max = Infinity } = {},
+): PageRequest {
   const query = new URLSearchParams(queryOf(request.url))
   return {
-    limit: wholeNumber(query.get('limit')) || limit_default,
+    limit: Math.min(wholeNumber(query.get('limit')) || limit_default, limit_max),
     offset: wholeNumber(query.get('offset')),
   }
 }
@@ -29,7 +32,7 @@ export function answerPage<Item>(
   onWire: (item: Item) => unknown = (item) => item,
   limit_default = LIMIT_DEFAULT,
 ): Promise<Response> {
-  const page = readPage(request, limit_default)
+  const page = readPage(request, { limit_default })
   const count = items.length
   const has_more = page.offset + page.limit < count
   const head = { count, ...neighbourPages(request, public_url, { ...page, has_more }) }

@@ -40,7 +40,7 @@ type ActivityCall = OfProject & { readonly caller: Caller; readonly request: Req
 export function projectActivity(
   app: AppContext,
   call: ActivityCall,
-  about: Pick<About, 'item_id' | 'limit_default' | 'scope'> = {},
+  about: Pick<About, 'item_id' | 'limit_default' | 'scope'>,
 ) {
   const { id: project_id, organization_id } = call.project
   const rights = rightsAt(app.control, call.caller, call)

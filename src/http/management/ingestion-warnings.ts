@@ -20,8 +20,7 @@ export const INGESTION_WARNING_ROUTES = [
     query: IngestionWarningQuery,
     answers: { 200: IngestionWarningPage },
     answer: (app, { request, project }) => {
-      const requested = readPage(request)
-      const page = { offset: requested.offset, limit: Math.min(requested.limit, LIMIT_MAX) }
+      const page = readPage(request, { limit_max: LIMIT_MAX })
       const { results, total } = app.ingest.listWarnings({
         project_id: project.id,
         type: queryValue(request, 'type') || null,

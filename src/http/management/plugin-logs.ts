@@ -13,12 +13,11 @@ const LIMIT_MAX = 1000
 /** Answers the requested page of a log. */
 export function answerLog(app: AppContext, request: Request, { id }: PluginConfig): Response {
   const query = new URLSearchParams(queryOf(request.url))
-  const requested = readPage(request)
   if (!/^\d{0,9}$/.test(query.get('limit') ?? '')) {
     const detail = 'Query param limit must be omitted or an integer!'
     throw new Refusal('invalid_input', detail, { attr: 'limit' })
   }
-  const page = { offset: requested.offset, limit: Math.min(requested.limit, LIMIT_MAX) }
+  const page = readPage(request, { limit_max: LIMIT_MAX })
   const { results, total } = listLogEntries(app.control, {
     plugin_config_id: id,
     after: momentIn(query, 'after'),

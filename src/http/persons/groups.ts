@@ -90,8 +90,7 @@ export const GROUP_ROUTES = [
         search: readSearch(request) || null,
         properties: readFilterParameters(request),
       }
-      const input = readPage(request)
-      const page = { ...input, limit: Math.min(input.limit, PAGE_MAX) }
+      const page = readPage(request, { limit_max: PAGE_MAX })
       const { items, has_more } = await findGroups(app, call, wanted, page)
       const head = neighbourPages(request, app.publicUrl(), { ...page, has_more })
       return answerResults(head, items)

@@ -3,10 +3,9 @@
 import { NAME_PROPERTIES } from '../../insights/actors/actor-columns.ts'
 import type { Project } from '../../projects/settings/project.ts'
 import type { ListedPerson } from '../../targeting/shared/person-reads.ts'
+import { US_PER_MS } from '../../time.ts'
 import { formatUuid } from '../../uuid.ts'
 import type { AppContext } from '../app-context.ts'
-
-const MICROSECONDS = 1000
 
 /** Serializes a person of a project with its first distinct ids: `person_distinct_ids` of HogQL has all of them. */
 export function serializePerson(app: AppContext, project: Project, person: ListedPerson): object {
@@ -19,7 +18,7 @@ export function serializePerson(app: AppContext, project: Project, person: Liste
     name: nameOf(project, person, distinct_ids) ?? uuid,
     distinct_ids,
     properties: person.properties,
-    created_at: new Date(person.created_at / MICROSECONDS),
+    created_at: new Date(person.created_at / US_PER_MS),
     is_identified: person.is_identified,
     matched_recordings: [],
     value_at_data_point: null,

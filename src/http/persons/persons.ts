@@ -88,8 +88,7 @@ async function listPersons(app: AppContext, call: TreeCall): Promise<Response> {
     search: readSearch(request).trim() || null,
     properties: readFilterParameters(request),
   }
-  const input = readPage(request)
-  const page = { ...input, limit: Math.min(input.limit, PAGE_MAX) }
+  const page = readPage(request, { limit_max: PAGE_MAX })
   const { items, has_more } = await findPersons(app, call, wanted, page)
   if (format === 'csv') return answerCsv(items, ['id', 'name'])
   const count = await runTree(

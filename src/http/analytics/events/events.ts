@@ -116,10 +116,8 @@ async function listEvents(app: AppContext, call: TreeCall): Promise<Response> {
   const { request } = call
   const format = listFormat(request)
   const context = contextOf(app, call)
-  const input = readPage(request)
   const page = {
-    offset: input.offset,
-    limit: Math.min(input.limit, PAGE_MAX),
+    ...readPage(request, { limit_max: PAGE_MAX }),
     is_oldest_first: isOldestFirst(request),
     has_persons: showsPersons(app, call),
   }

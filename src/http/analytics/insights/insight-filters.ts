@@ -151,10 +151,7 @@ const TYPES: ReadonlyMap<unknown, string> = new Map([
 ])
 
 /** Returns the type of an insight, from its unwrapped query or from its legacy filters. */
-export function typeOfInsight({
-  query,
-  filters,
-}: Pick<SavedInsight, 'filters' | 'query'>): unknown {
+function typeOfInsight({ query, filters }: Pick<SavedInsight, 'filters' | 'query'>): unknown {
   if (query === null) return isObject(filters) ? (filters['insight'] ?? 'TRENDS') : null
   const requested = isObject(query) && isObject(query['source']) ? query['source'] : query
   return TYPES.get(isObject(requested) ? requested['kind'] : null) ?? 'JSON'
@@ -164,7 +161,7 @@ export function typeOfInsight({
  * Returns the events that an insight counts: those of its series, steps and retention, not those that its SQL or its
  * actions name. A loop, since stored queries may be nested deeply.
  */
-export function eventsOfInsight({
+function eventsOfInsight({
   query,
   filters,
 }: Pick<SavedInsight, 'filters' | 'query'>): ReadonlySet<string> {

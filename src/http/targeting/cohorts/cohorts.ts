@@ -260,8 +260,7 @@ async function answerMembers(
 ): Promise<Response> {
   const { request } = call
   const format = listFormat(request)
-  const { offset, ...requested } = readPage(request)
-  const limit = Math.min(requested.limit, PAGE_MAX)
+  const { offset, limit } = readPage(request, { limit_max: PAGE_MAX })
   const { items, has_more } = await findMembers(app, call, cohort, { limit, offset })
   const query = new URLSearchParams(queryOf(request.url))
   const address = (to: number): string => {

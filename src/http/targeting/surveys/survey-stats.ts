@@ -241,8 +241,7 @@ async function answerResponses(
   survey: Survey,
 ): Promise<Response> {
   const { request } = call
-  const { offset, ...page } = readPage(request)
-  const limit = Math.min(page.limit, PAGE_MAX)
+  const { offset, limit } = readPage(request, { limit_max: PAGE_MAX })
   const values = {
     surveys: namesOf([survey]),
     archived: await archivedFor(app, request, [survey]),
