@@ -5,12 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   type Capture,
-  type CaptureAnswer,
-  type CaptureLimits,
   type CaptureSettings,
   openCapture,
-  type RawCapture,
 } from '../../src/ingest/threads/capture.ts'
+import type { CaptureAnswer, CaptureLimits, RawCapture } from '../../src/ingest/threads/messages.ts'
 import { copyFreshDatabase } from '../fresh-databases.ts'
 
 /** Two projects; the second hides its users' addresses. */

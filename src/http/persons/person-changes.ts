@@ -11,8 +11,7 @@ import {
   UndoPreviewAnswer,
 } from '../../contract/persons/person-changes.ts'
 import { Refusal } from '../../errors.ts'
-import type { PersonAfterUndo, UndoPreview } from '../../identity/changes.ts'
-import type { PersonChange } from '../../ingest/threads/capture.ts'
+import type { PersonAfterUndo, PersonChange, UndoPreview } from '../../identity/changes.ts'
 import { isYes } from '../../insights/legacy/legacy-filters.ts'
 import type { Project } from '../../projects/settings/project.ts'
 import { personEventCountsTree } from '../../query/lists/events.ts'

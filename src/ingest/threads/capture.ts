@@ -4,6 +4,8 @@
  */
 
 import { join } from 'node:path'
+import type { PersonChange, PersonChanged } from '../../identity/changes.ts'
+import type { GroupDeletion } from '../../identity/group.ts'
 import type { NewFiles } from '../../storage/log/event-log.ts'
 import type { ShippingStep } from '../../storage/log/shipments.ts'
 import type { CohortChange, OverrideRow } from '../../storage/persons/flag-rows.ts'
@@ -27,29 +29,13 @@ import {
   type ForwardedBatch,
   type ForwardedOutcome,
   type FromDataThread,
-  type GroupDeletion,
   type NumberedCapture,
-  type PersonChange,
-  type PersonChanged,
   packRequests,
   type RawCapture,
   type ToDataThread,
   UNAVAILABLE,
   unpackRequests,
 } from './messages.ts'
-
-export type {
-  CaptureAnswer,
-  CaptureLimits,
-  CohortChange,
-  ForwardedBatch,
-  ForwardedOutcome,
-  NewFiles,
-  OverrideRow,
-  PersonChange,
-  PersonChanged,
-  RawCapture,
-}
 
 /** The methods of a logger that ingestion calls. */
 type CaptureLog = {

@@ -1,7 +1,6 @@
 /** Group commit on the data thread: waiting requests share a transaction, and a failing one is isolated. */
 import type { Histogram } from '../../threads/histogram.ts'
 import { beginWork, nameWork } from '../../threads/this-thread.ts'
-import { unknownToken } from '../pipeline/token.ts'
 import {
   applyEvents,
   clearStores,
@@ -12,7 +11,7 @@ import {
 } from '../write/apply.ts'
 import { OverflowLimiter } from '../write/overflow-limiter.ts'
 import type { IngestLane, PreparedRequest } from './batch.ts'
-import { BatchDecoder, failureOf, stackOf } from './decode-batch.ts'
+import { BatchDecoder, failureOf, refuseDeletedProject, stackOf } from './decode-batch.ts'
 import { type DecodeContext, type DecodeJob, finishDecodeJob } from './decode-request.ts'
 import {
   HEADS_PER_TURN_MAX,
@@ -111,10 +110,7 @@ export class Committer {
       overflow: this.#overflow,
       isDeleted: (project_id) => this.isDeleted(project_id),
       answer: (answers) => this.#send(answers),
-      refusal: refuseDeletedProject,
       recover: (error) => this.clearAfterRollback(error),
-      unavailable: UNAVAILABLE,
-      failed: failureOf,
       wake: context.wake,
     })
   }
@@ -298,9 +294,4 @@ function refuseAll(
   refused: CaptureRefusal,
 ): NumberedAnswer[] {
   return requests.map((request): NumberedAnswer => [request.id, refused])
-}
-
-function refuseDeletedProject(): CaptureRefusal {
-  const { code, detail, attr } = unknownToken()
-  return { kind: 'refused', code, detail, attr }
 }

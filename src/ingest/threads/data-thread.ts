@@ -6,8 +6,13 @@ import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import { errorMessage, findErrorCode } from '../../error-message.ts'
 import { openGeoip } from '../../geoip.ts'
-import { changePerson, runParts } from '../../identity/changes.ts'
-import { deleteGroup } from '../../identity/group.ts'
+import {
+  changePerson,
+  type PersonChange,
+  type PersonChanged,
+  runParts,
+} from '../../identity/changes.ts'
+import { deleteGroup, type GroupDeletion } from '../../identity/group.ts'
 import { ProjectTokens } from '../../storage/control/project-tokens.ts'
 import { LogSync } from '../../storage/log/log-sync.ts'
 import { writeShippingStep } from '../../storage/log/shipments.ts'
@@ -36,10 +41,7 @@ import {
   type DataThreadSettings,
   type DecodedSlice,
   type FromDataThread,
-  type GroupDeletion,
   type NumberedCapture,
-  type PersonChange,
-  type PersonChanged,
   packRequests,
   type ToDataThread,
   unpackRequests,

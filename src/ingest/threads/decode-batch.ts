@@ -2,14 +2,8 @@
 import { Refusal } from '../../errors.ts'
 import { FairBudget } from '../../threads/fair-budget.ts'
 import { beginWork, nameWork } from '../../threads/this-thread.ts'
-import { guessToken } from '../pipeline/token.ts'
-import {
-  type DecodeContext,
-  type DecodeJob,
-  decodeSome,
-  type SliceMax,
-  startDecodeJob,
-} from './decode-request.ts'
+import { guessToken, unknownToken } from '../pipeline/token.ts'
+import { type DecodeContext, type DecodeJob, decodeSome, startDecodeJob } from './decode-request.ts'
 import { FairQueue } from './fair-queue.ts'
 import {
   type CaptureFailure,
@@ -21,8 +15,6 @@ import {
 import { faultOf } from './storage-faults.ts'
 import { measureWork } from './work-time.ts'
 
-/** The work on one request per turn: other requests pass between the slices of a body with a million events. */
-const SLICE_MAX: SliceMax = { events: 1000, length: 1024 * 1024 }
 /** Characters of JSON parsed per turn, in about 20 ms; the body that reaches the limit is finished. */
 const READ_PER_TURN_MAX = 512 * 1024
 /**
@@ -114,7 +106,7 @@ export class BatchDecoder {
   #decodeSlice(job: DecodeJob, answers: NumberedAnswer[]): void {
     isolate(job.id, answers, () => {
       beginWork(RUNNING_PIPELINE, job.id, job.request_context.project.id)
-      const is_last = decodeSome(job, SLICE_MAX)
+      const is_last = decodeSome(job)
       if (!is_last) this.#jobs.push(job)
       this.#context.takeSlice(job, is_last)
     })
@@ -197,8 +189,16 @@ function isolate(id: number, answers: NumberedAnswer[], work: () => void): void 
 /** The answer for a `Refusal` or an unavailable disk; null for any other error. */
 export function findRefusal(error: unknown): CaptureRefusal | null {
   if (faultOf(error) === 'unavailable') return refuseForFault(error)
-  if (!(error instanceof Refusal)) return null
-  return { kind: 'refused', code: error.code, detail: error.detail, attr: error.attr }
+  return error instanceof Refusal ? refusedBy(error) : null
+}
+
+/** The answer to a request of a project that was deleted. */
+export function refuseDeletedProject(): CaptureRefusal {
+  return refusedBy(unknownToken())
+}
+
+function refusedBy({ code, detail, attr }: Refusal): CaptureRefusal {
+  return { kind: 'refused', code, detail, attr }
 }
 
 /** The answer for any other error: a bug. */

@@ -103,14 +103,18 @@ function decode(capture: NumberedCapture, context: DecodeContext): DecodedBody |
   }
 }
 
-/** Limits of a slice: number of events, and characters of their properties, to which each property adds some. */
-export type SliceMax = { readonly events: number; readonly length: number }
+/**
+ * The most events of a slice, and characters of their properties, to which each property adds some: other requests pass
+ * between the slices of a body with a million events.
+ */
+const SLICE_EVENTS_MAX = 1000
+const SLICE_LENGTH_MAX = 1024 * 1024
 
 /** Characters that take as long as one more property: a megabyte of short ones took 60 ms, of long ones 15. */
 const PROPERTY_LENGTH = 64
 
 /** Runs the pipeline on the next slice of events; true after the last event. Throws a `Refusal`. */
-export function decodeSome(job: DecodeJob, max: SliceMax): boolean {
+export function decodeSome(job: DecodeJob): boolean {
   const { events } = job.parsed
   const { held } = job
   let length = 0
@@ -119,8 +123,8 @@ export function decodeSome(job: DecodeJob, max: SliceMax): boolean {
     job.events.push(held)
     length = lengthOf(held)
   }
-  const end = Math.min(events.length, job.prepared + max.events)
-  for (; job.prepared < end && length < max.length; job.prepared += 1) {
+  const end = Math.min(events.length, job.prepared + SLICE_EVENTS_MAX)
+  for (; job.prepared < end && length < SLICE_LENGTH_MAX; job.prepared += 1) {
     const sent = requireEventObject(events[job.prepared])
     const verdict = runPipeline(sent, job.request_context, job.parsed.is_text_clean)
     switch (verdict.kind) {
@@ -129,7 +133,7 @@ export function decodeSome(job: DecodeJob, max: SliceMax): boolean {
         length += lengthOf(verdict.event)
         // The next slice begins with this event: a slice with two events of a megabyte would take its receiver too
         // long.
-        if (length > max.length && job.events.length > 0) job.held = verdict.event
+        if (length > SLICE_LENGTH_MAX && job.events.length > 0) job.held = verdict.event
         else job.events.push(verdict.event)
         break
       case 'dropped':

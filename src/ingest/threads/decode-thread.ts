@@ -31,7 +31,7 @@ type DecodeThread = {
   readonly tokens: ProjectTokens
   readonly names: DefinitionTracker
   readonly plugins: ProjectPlugins
-  readonly preparer: BatchDecoder
+  readonly decoder: BatchDecoder
   readonly limits: CaptureLimits
   readonly to_data_thread: MessagePort
 }
@@ -51,7 +51,7 @@ self.addEventListener('message', (event: MessageEvent<ToDecodeThread>) => {
   if (thread === null) throw new Error(`the decode thread is not open: ${message.kind}`)
   switch (message.kind) {
     case 'requests':
-      thread.preparer.receive(unpackRequests(message.heads, message.bodies))
+      thread.decoder.receive(unpackRequests(message.heads, message.bodies))
       scheduleTurn(thread)
       return
     case 'entry': {
@@ -61,7 +61,7 @@ self.addEventListener('message', (event: MessageEvent<ToDecodeThread>) => {
       return
     }
     case 'settled':
-      thread.preparer.settle(message.ids)
+      thread.decoder.settle(message.ids)
       scheduleTurn(thread)
       return
     case 'forget':
@@ -98,7 +98,7 @@ function open({ settings, is_for_large, to_data_thread }: Opening): DecodeThread
   const tokens = new ProjectTokens(settings.data_dir)
   const names = new DefinitionTracker()
   const plugins = new ProjectPlugins(settings.data_dir)
-  const preparer = new BatchDecoder({
+  const decoder = new BatchDecoder({
     tokens,
     names,
     plugins,
@@ -114,7 +114,7 @@ function open({ settings, is_for_large, to_data_thread }: Opening): DecodeThread
     },
   })
   startHeartbeat(settings.event_loop)
-  return { tokens, names, plugins, preparer, limits: settings.limits, to_data_thread }
+  return { tokens, names, plugins, decoder, limits: settings.limits, to_data_thread }
 }
 
 /** Sends a request back to the main thread, which posts it to the decode thread for large ones. */
@@ -134,7 +134,7 @@ function scheduleTurn(open_thread: DecodeThread): void {
   is_turn_due = true
   setImmediate(() => {
     is_turn_due = false
-    open_thread.preparer.turn()
-    if (open_thread.preparer.has_work) scheduleTurn(open_thread)
+    open_thread.decoder.turn()
+    if (open_thread.decoder.has_work) scheduleTurn(open_thread)
   })
 }

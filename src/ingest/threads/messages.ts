@@ -4,23 +4,13 @@ import type { ErrorCode } from '../../errors.ts'
 import type { PersonChange, PersonChanged } from '../../identity/changes.ts'
 import type { GroupDeletion } from '../../identity/group.ts'
 import type { EdgeEpoch } from '../../storage/log/edge-positions.ts'
-import type { FileRow, NewFiles } from '../../storage/log/event-log.ts'
+import type { NewFiles } from '../../storage/log/event-log.ts'
 import type { ShippingStep } from '../../storage/log/shipments.ts'
 import type { CohortChange, OverrideRow } from '../../storage/persons/flag-rows.ts'
 import type { CommitTimings } from '../../threads/timings.ts'
 import type { PropertyTypeChange } from '../notes/definitions.ts'
 import type { ForwardedEntry } from './batch.ts'
 import type { PackedEvents, PackedSlice } from './event-packing.ts'
-
-export type {
-  CohortChange,
-  FileRow,
-  GroupDeletion,
-  NewFiles,
-  OverrideRow,
-  PersonChange,
-  PersonChanged,
-}
 
 /** One HTTP request as the edge received it. `path` has no query string; missing headers are ''. */
 export type RawCapture = {

@@ -20,6 +20,7 @@ import {
 } from '../write/apply.ts'
 import type { OverflowLimiter } from '../write/overflow-limiter.ts'
 import type { PreparedEvent, PreparedRequest } from './batch.ts'
+import { failureOf, refuseDeletedProject } from './decode-batch.ts'
 import {
   HEADS_PER_TURN_MAX,
   type PackedRequestRest,
@@ -28,12 +29,7 @@ import {
   unpackEvents,
   unpackRest,
 } from './event-packing.ts'
-import {
-  type CaptureFailure,
-  type CaptureLimits,
-  type NumberedAnswer,
-  refuseForFault,
-} from './messages.ts'
+import { type CaptureLimits, type NumberedAnswer, refuseForFault, UNAVAILABLE } from './messages.ts'
 import { RoundRobin } from './round-robin.ts'
 import type { StorageFault } from './storage-faults.ts'
 import { measureWork } from './work-time.ts'
@@ -62,12 +58,8 @@ type SlicedRequestsContext = {
   readonly isDeleted: (project_id: number) => boolean
   /** Also called without an answer, when much has been written: the write-ahead log has to be checkpointed meanwhile. */
   readonly answer: (answers: readonly NumberedAnswer[]) => void
-  /** The answer to a request of a deleted project. */
-  readonly refusal: () => NumberedAnswer[1]
   /** Clears caches after a rollback and classifies the error; null for a bug that this request met. */
   readonly recover: (error: unknown) => StorageFault | null
-  readonly unavailable: NumberedAnswer[1]
-  readonly failed: (error: unknown) => CaptureFailure
   /** Called when a retry is due. */
   readonly wake: () => void
 }
@@ -192,7 +184,7 @@ export class SlicedRequests {
     this.#dropped.length = 0
     const answers = [...ids]
       .filter((id) => id !== null)
-      .map((id): NumberedAnswer => [id, this.#context.unavailable])
+      .map((id): NumberedAnswer => [id, UNAVAILABLE])
     if (answers.length > 0) this.#context.answer(answers)
   }
 
@@ -212,7 +204,7 @@ export class SlicedRequests {
       return
     }
     if (this.#context.isDeleted(project_id)) {
-      this.#refuse(answer_id, is_last, this.#context.refusal())
+      this.#refuse(answer_id, is_last, refuseDeletedProject())
       return
     }
     const { stores } = this.#context
@@ -243,7 +235,7 @@ export class SlicedRequests {
       })
     } catch (error) {
       const fault = this.#context.recover(error)
-      const answer = fault === null ? this.#context.failed(error) : refuseForFault(error)
+      const answer = fault === null ? failureOf(error) : refuseForFault(error)
       this.#refuse(answer_id, is_last, answer)
     }
   }
@@ -254,7 +246,7 @@ export class SlicedRequests {
     if (request === null) return
     if (this.#context.isDeleted(request.project_id)) {
       this.#dropped.push(request.id)
-      this.#answer(request, this.#context.refusal())
+      this.#answer(request, refuseDeletedProject())
       return
     }
     try {
@@ -264,7 +256,7 @@ export class SlicedRequests {
       const fault = this.#context.recover(error)
       if (fault === null) {
         this.#dropped.push(request.id)
-        this.#answer(request, this.#context.failed(error))
+        this.#answer(request, failureOf(error))
       } else this.#pause(request, error)
     }
   }
@@ -349,7 +341,7 @@ export class SlicedRequests {
     let waiting = request
     if (this.#failures >= FAILURES_MAX) {
       // Its outcome is open: a 503 would make clients repeat it, which duplicates events without a uuid.
-      this.#answer(request, this.#context.failed(error))
+      this.#answer(request, failureOf(error))
       waiting = { ...request, answer_id: null }
     }
     this.#enqueue(waiting)

@@ -4,7 +4,7 @@ import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { CaptureAnswer } from '../../../src/ingest/threads/capture.ts'
+import type { CaptureAnswer } from '../../../src/ingest/threads/messages.ts'
 import { EVENTS_MIGRATIONS } from '../../../src/storage/sqlite/sql-files.ts'
 import { Folder, NOW, OTHER_TOKEN, STORED_ONE, TOKEN } from '../folder.ts'
 
