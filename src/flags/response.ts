@@ -21,19 +21,6 @@ type FlagDetails = {
   }
 }
 
-type VariantsByKey<Value> = Readonly<Record<string, Value>>
-
-/** The flag members of an answer; the route adds the others (config, compression). */
-type FlagMembers =
-  | { readonly featureFlags: readonly string[] }
-  | { readonly featureFlags: VariantsByKey<boolean | string> }
-  | {
-      readonly featureFlags: VariantsByKey<boolean | string>
-      readonly featureFlagPayloads: VariantsByKey<unknown>
-      readonly errorsWhileComputingFlags: boolean
-    }
-  | { readonly flags: VariantsByKey<FlagDetails>; readonly errorsWhileComputingFlags: boolean }
-
 /** Parses decide's `v`: missing is 1, a non-integer is 2, everything above 4 is 4. */
 export function decideVersion(v: string | null | undefined): DecideVersion {
   if (v === null || v === undefined) return 1
@@ -42,35 +29,32 @@ export function decideVersion(v: string | null | undefined): DecideVersion {
   return version === 1 || version === 2 || version === 3 ? version : 4
 }
 
-/** decide's flag members for a version. Failed flags are left out, except in version 4, which has their reasons. */
-export function decideMembers(evaluation: Evaluation, version: DecideVersion): FlagMembers {
-  switch (version) {
-    case 1:
-      return { featureFlags: keysOfEnabled(evaluation) }
-    case 2:
-      return { featureFlags: valuesOf(evaluation, (result) => result.enabled) }
-    case 3:
-      return {
-        featureFlags: valuesOf(evaluation, () => true),
-        featureFlagPayloads: payloadsOf(evaluation),
-        errorsWhileComputingFlags: evaluation.has_errors,
-      }
-    case 4:
-      return detailsOf(evaluation)
-  }
-}
-
-/** Writes `decideMembers` as JSON without braces, in texts that are made once per definition. */
+/**
+ * Writes decide's flag members for a version as JSON without braces; the route adds the others (config, compression).
+ * Failed flags are left out, except in version 4, which has their reasons.
+ */
 export function writeDecide(out: TextSink, evaluation: Evaluation, version: DecideVersion): void {
+  const enabled = (): readonly FlagResult[] => evaluation.results.filter((one) => one.enabled)
   switch (version) {
     case 1:
+      return writeFlags(
+        out,
+        enabled().map(({ flag }) => flag.key),
+      )
     case 2:
-      return out.write(JSON.stringify(decideMembers(evaluation, version)).slice(1, -1))
+      return writeFlags(
+        out,
+        Object.fromEntries(enabled().map((one) => [one.flag.key, valueOf(one)])),
+      )
     case 3:
       return writeValues(out, evaluation)
     case 4:
       return writeDetails(out, evaluation)
   }
+}
+
+function writeFlags(out: TextSink, flags: object): void {
+  out.write(`"featureFlags":${JSON.stringify(flags)}`)
 }
 
 const PAYLOADS = '},"featureFlagPayloads":{'
@@ -110,42 +94,8 @@ function detailText(result: FlagResult): string {
   return text
 }
 
-function keysOfEnabled(evaluation: Evaluation): string[] {
-  return evaluation.results.flatMap((result) => (result.enabled ? result.flag.key : []))
-}
-
-function valuesOf(
-  evaluation: Evaluation,
-  isListed: (result: FlagResult) => boolean,
-): VariantsByKey<boolean | string> {
-  const values = newKeyed<boolean | string>()
-  for (const result of evaluation.results) {
-    if (!result.is_failed && isListed(result)) values[result.flag.key] = valueOf(result)
-  }
-  return values
-}
-
-function payloadsOf(evaluation: Evaluation): VariantsByKey<unknown> {
-  const payloads = newKeyed<unknown>()
-  for (const { payload, flag } of evaluation.results) {
-    if (payload !== null) payloads[flag.key] = payload
-  }
-  return payloads
-}
-
-function detailsOf(evaluation: Evaluation): FlagMembers {
-  const flags = newKeyed<FlagDetails>()
-  for (const result of evaluation.results) flags[result.flag.key] = detailOf(result)
-  return { flags, errorsWhileComputingFlags: evaluation.has_errors }
-}
-
 function detailOf({ flag, enabled, variant, is_failed, reason, payload }: FlagResult): FlagDetails {
   const metadata = { id: flag.id, payload, version: flag.version ?? 0, description: null }
   const failed = is_failed ? ({ failed: true } as const) : {}
   return { key: flag.key, enabled, variant, ...failed, reason, metadata }
-}
-
-/** Without a prototype, so that a flag named `__proto__` is a key like any other. */
-function newKeyed<Value>(): Record<string, Value> {
-  return Object.create(null) as Record<string, Value>
 }

@@ -6,8 +6,6 @@ import type { ControlDB } from '../storage/control/control-db.ts'
 import { recordEdit, type TargetingEditor } from './shared/editor.ts'
 import { actions, type StoredActionStep } from './tables.ts'
 
-export type { StoredActionStep } from './tables.ts'
-
 export type Action = typeof actions.$inferSelect
 
 /** Members that an edit can set; undefined ones stay. */

@@ -3,8 +3,8 @@ import { PostHog } from 'posthog-node'
 import { compileDefinitions } from '../../src/flags/definition.ts'
 import type { StoredDefinitions } from '../../src/flags/definition-types.ts'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
-import { localDefinitions } from '../../src/flags/local/local.ts'
 import type { FlagPerson } from '../../src/flags/subject.ts'
+import { localDefinitions } from '../flags/make.ts'
 
 export type FlagRates = {
   /** People whose 50 flags are evaluated in a second. */

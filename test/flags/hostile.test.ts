@@ -2,10 +2,15 @@
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
-import { localDefinitions } from '../../src/flags/local/local.ts'
-import { decideMembers } from '../../src/flags/response.ts'
 import { randomRuns } from '../random-runs.ts'
-import { makeDefinitions, makeFlag, makePerson, valuesFor } from './make.ts'
+import {
+  decideText,
+  localDefinitions,
+  makeDefinitions,
+  makeFlag,
+  makePerson,
+  valuesFor,
+} from './make.ts'
 
 const is = (key: string, value: unknown, operator = 'exact') => ({
   key,
@@ -151,7 +156,7 @@ describe('a project', () => {
       ...names.map((variant) => ({ variant, payload: null, enabled: true })),
       { variant: null, payload: null, enabled: false },
     ])
-    const listed = JSON.stringify(decideMembers(evaluation, 3))
+    const listed = decideText(evaluation, 3)
     expect(listed).toContain('"__proto__":"__proto__"')
     const body = JSON.stringify(
       localDefinitions(definitions, { project_id: 1, send_cohorts: true }),

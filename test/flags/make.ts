@@ -6,6 +6,7 @@ import type {
   StoredFlag,
 } from '../../src/flags/definition-types.ts'
 import { evaluateFlags, type Selection } from '../../src/flags/evaluate.ts'
+import { openLocalDefinitions } from '../../src/flags/local/local.ts'
 import { type DecideVersion, writeDecide } from '../../src/flags/response.ts'
 import type { Evaluation } from '../../src/flags/result.ts'
 import { type FlagResult, valueOf } from '../../src/flags/result.ts'
@@ -77,4 +78,15 @@ export function decideText(evaluation: Evaluation, version: DecideVersion): stri
   const texts: string[] = []
   writeDecide({ write: (text) => void texts.push(text) }, evaluation, version)
   return texts.join('')
+}
+
+/** The whole body of local evaluation. */
+export function localDefinitions(...asked: Parameters<typeof openLocalDefinitions>) {
+  const { flags, group_type_mapping, cohort_ids, localFlagOf, localCohortOf } =
+    openLocalDefinitions(...asked)
+  const trees = cohort_ids.map((id) => [id, localCohortOf(id)] as const)
+  const cohorts: Record<string, unknown> = Object.fromEntries(
+    trees.filter(([, tree]) => tree !== null),
+  )
+  return { group_type_mapping, flags: flags.map(localFlagOf), cohorts }
 }

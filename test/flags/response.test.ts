@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'bun:test'
 import { PostHog } from 'posthog-node'
 import { evaluateFlags } from '../../src/flags/evaluate.ts'
-import { decideMembers, decideVersion } from '../../src/flags/response.ts'
+import { type DecideVersion, decideVersion } from '../../src/flags/response.ts'
+import type { Evaluation } from '../../src/flags/result.ts'
 import { decideText, makeDefinitions, makeFlag, makePerson } from './make.ts'
 
 const payloads = { true: '{"a":1}', test: '"t"' }
@@ -30,7 +31,8 @@ const definitions = makeDefinitions([
 const evaluation = evaluateFlags(definitions, makePerson())
 
 /** As it goes over the wire. */
-const sent = (members: object): unknown => JSON.parse(JSON.stringify(members))
+const decide = (decided: Evaluation, version: DecideVersion) =>
+  JSON.parse(`{${decideText(decided, version)}}`)
 
 const third = JSON.parse(`{
   "featureFlags": { "on": true, "off": false, "multi": "test", "__proto__": true },
@@ -77,22 +79,22 @@ const fourth = {
 
 describe('decide', () => {
   test('1 lists the keys of flags that are on', () => {
-    expect(sent(decideMembers(evaluation, 1))).toEqual({
+    expect(decide(evaluation, 1)).toEqual({
       featureFlags: ['on', 'multi', '__proto__'],
     })
   })
 
   test('2 lists the values of flags that are on', () => {
     const expected = JSON.parse('{"featureFlags":{"on":true,"multi":"test","__proto__":true}}')
-    expect(sent(decideMembers(evaluation, 2))).toEqual(expected)
+    expect(decide(evaluation, 2)).toEqual(expected)
   })
 
   test('3 lists all that could be evaluated, the payloads of those on, and whether one failed', () => {
-    expect(sent(decideMembers(evaluation, 3))).toEqual(third)
+    expect(decide(evaluation, 3)).toEqual(third)
   })
 
   test('4 tells the reason of each, failed ones included', () => {
-    expect(sent(decideMembers(evaluation, 4))).toEqual(fourth)
+    expect(decide(evaluation, 4)).toEqual(fourth)
   })
 
   test.each([
@@ -116,7 +118,7 @@ describe('decide', () => {
 
 test('a project without flags is answered with an empty object', () => {
   const none = evaluateFlags(makeDefinitions([]), makePerson())
-  expect(sent(decideMembers(none, 4))).toEqual({ flags: {}, errorsWhileComputingFlags: false })
+  expect(decide(none, 4)).toEqual({ flags: {}, errorsWhileComputingFlags: false })
 })
 
 describe('an unmodified posthog-node that asks the server', () => {
@@ -129,7 +131,7 @@ describe('an unmodified posthog-node that asks the server', () => {
         if (new URL(request.url).pathname !== '/flags/') return Response.json({ status: 1 })
         asked.push(await request.json())
         const requestId = '0193e000-0000-7000-8000-000000000001'
-        return Response.json({ ...decideMembers(evaluation, 4), requestId })
+        return Response.json({ ...decide(evaluation, 4), requestId })
       },
     })
     const client = new PostHog('phc_test', { host: `http://127.0.0.1:${server.port}` })
@@ -143,7 +145,7 @@ describe('an unmodified posthog-node that asks the server', () => {
 })
 
 describe('writeDecide', () => {
-  test.each([1, 2, 3, 4] as const)('writes in version %i what decideMembers says', (version) => {
+  test('writes JSON for odd keys, and for a caller who selects nothing', () => {
     const odd = makeDefinitions([
       makeFlag({ key: 'on' }),
       makeFlag({ key: '"quoted"', filters: { groups: [{}], payloads: { true: '{"a":1}' } } }),
@@ -151,11 +153,20 @@ describe('writeDecide', () => {
       makeFlag({ key: 'broken', filters: 7 }),
       makeFlag({ key: 'off', filters: { groups: [{ rollout_percentage: 0 }] } }),
     ])
-    for (const selection of [undefined, NOTHING_SELECTED]) {
-      const selected = evaluateFlags(odd, makePerson(), selection)
-      const members = JSON.parse(`{${decideText(selected, version)}}`)
-      expect(members).toEqual(JSON.parse(JSON.stringify(decideMembers(selected, version))))
-    }
+    const all = JSON.parse(
+      '{"featureFlags":{"on":true,"\\"quoted\\"":true,"__proto__":true,"off":false},"featureFlagPayloads":{"\\"quoted\\"":"{\\"a\\":1}","__proto__":[1,"\\""]},"errorsWhileComputingFlags":true}',
+    )
+    expect(decide(evaluateFlags(odd, makePerson()), 3)).toEqual(all)
+    const none = evaluateFlags(odd, makePerson(), NOTHING_SELECTED)
+    expect(decide(none, 1)).toEqual({ featureFlags: [] })
+    expect(decide(none, 2)).toEqual({ featureFlags: {} })
+    const without_errors = { errorsWhileComputingFlags: false }
+    expect(decide(none, 3)).toEqual({
+      featureFlags: {},
+      featureFlagPayloads: {},
+      ...without_errors,
+    })
+    expect(decide(none, 4)).toEqual({ flags: {}, ...without_errors })
   })
 })
 

@@ -12,13 +12,6 @@ type LocalVerdict = {
   readonly reasons: readonly LocalReason[]
 }
 
-/** The body of `/flags/definitions` and of `local_evaluation`. */
-type LocalDefinitions = {
-  readonly flags: readonly LocalFlag[]
-  readonly group_type_mapping: Readonly<Record<string, string>>
-  readonly cohorts: Readonly<Record<string, unknown>>
-}
-
 type LocalFlag = Omit<StoredFlag, 'filters'> & {
   readonly team_id: number
   readonly filters: Readonly<Record<string, unknown>>
@@ -49,23 +42,12 @@ export function localVerdict(definitions: CompiledFlags, flag_key: string): Loca
   return position === undefined ? null : openVerdicts(definitions)(position)
 }
 
-/** A project's flags for local evaluation. Flags that an SDK would evaluate wrongly make it ask the server. */
-export function localDefinitions(
-  definitions: CompiledFlags,
-  options: LocalOptions,
-): LocalDefinitions {
-  const local = openLocalDefinitions(definitions, options)
-  const cohorts: Record<string, unknown> = {}
-  for (const id of local.cohort_ids) {
-    const tree = local.localCohortOf(id)
-    if (tree !== null) cohorts[id] = tree
-  }
-  const { group_type_mapping, flags, localFlagOf } = local
-  return { group_type_mapping, flags: flags.map(localFlagOf), cohorts }
-}
-
-/** The parts of `LocalDefinitions`, to be made one by one: all together they may be megabytes. */
-type OpenLocalDefinitions = Pick<LocalDefinitions, 'group_type_mapping'> & {
+/**
+ * The parts of the body of `/flags/definitions` and of `local_evaluation`, to be made one by one: all together they may be
+ * megabytes.
+ */
+type OpenLocalDefinitions = {
+  readonly group_type_mapping: Readonly<Record<string, string>>
   readonly flags: readonly CompiledFlag[]
   readonly cohort_ids: readonly number[]
   readonly localFlagOf: (flag: CompiledFlag) => LocalFlag
@@ -73,7 +55,10 @@ type OpenLocalDefinitions = Pick<LocalDefinitions, 'group_type_mapping'> & {
   readonly localCohortOf: (id: number) => object | null
 }
 
-/** Lists a project's flags and their cohorts for local evaluation, without making them. */
+/**
+ * Lists a project's flags and their cohorts for local evaluation, without making them. Flags that an SDK would evaluate
+ * wrongly make it ask the server.
+ */
 export function openLocalDefinitions(
   definitions: CompiledFlags,
   options: LocalOptions,

@@ -11,7 +11,7 @@ import {
   type PluginConfig,
 } from '../../plugins/plugin-config.ts'
 import { HOOK_EVENT, hookSettings } from '../../plugins/rest-hook.ts'
-import { getAction } from '../../targeting/action.ts'
+import { findAction } from '../../targeting/action.ts'
 import { answerJson, answerNothing } from '../answers/answers.ts'
 import { answerPage } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
@@ -73,16 +73,10 @@ const isHook = ({ plugin_id }: PluginConfig): boolean => plugin_id === REST_HOOK
 
 /** Returns the name of a project's action. Refuses missing and deleted ones. */
 function requireAction(app: AppContext, project_id: number, id: number): string {
-  const missing = new Refusal('does_not_exist', `There is no action with ID ${id}.`, {
-    attr: 'resource_id',
-  })
-  try {
-    const { name, deleted } = getAction(app.control, project_id, id)
-    if (deleted) throw missing
-    return name
-  } catch (error) {
-    throw error instanceof Refusal ? missing : error
-  }
+  const action = findAction(app.control, project_id, id)
+  if (action !== null && !action.deleted) return action.name
+  const detail = `There is no action with ID ${id}.`
+  throw new Refusal('does_not_exist', detail, { attr: 'resource_id' })
 }
 
 function serializeHook(hook: PluginConfig): object {

@@ -5,14 +5,14 @@ import { PostHog } from 'posthog-node'
 import { type CompiledFlags, compileDefinitions } from '../../../src/flags/definition.ts'
 import type { StoredDefinitions } from '../../../src/flags/definition-types.ts'
 import { evaluateFlags } from '../../../src/flags/evaluate.ts'
-import { localDefinitions, localVerdict } from '../../../src/flags/local/local.ts'
+import { localVerdict } from '../../../src/flags/local/local.ts'
 import { asText } from '../../../src/flags/operators/value.ts'
 import { valueOf } from '../../../src/flags/result.ts'
 import { type FlagPerson, overlayProperties } from '../../../src/flags/subject.ts'
 import { codePoint } from '../../code-points.ts'
 import { limitOf } from '../../long-tests.ts'
 import { randomRuns } from '../../random-runs.ts'
-import { makeCohort, makeDefinitions, makeFlag, makePerson } from '../make.ts'
+import { localDefinitions, makeCohort, makeDefinitions, makeFlag, makePerson } from '../make.ts'
 
 const DAY_MS = 86_400_000
 const isoDaysAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString()

@@ -1,6 +1,7 @@
 /** Actions through the management API: events under one name, kept for queries to name. */
 import { describe, expect, test } from 'bun:test'
-import { listActions, type StoredActionStep } from '../../../src/targeting/action.ts'
+import { listActions } from '../../../src/targeting/action.ts'
+import type { StoredActionStep } from '../../../src/targeting/tables.ts'
 import { joinWorld } from '../shared-world.ts'
 import { manage } from './flag-world.ts'
 
