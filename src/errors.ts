@@ -99,6 +99,20 @@ export function refuseMember(detail: string, attr: string): Refusal {
   return new Refusal('invalid_input', detail, { attr })
 }
 
+/** Returns the object that a member of a body names. Where `get` refuses it as not found, the member is refused. */
+export function getNamed<Found>(get: () => Found, attr: string, detail: string): Found {
+  try {
+    return get()
+  } catch (error) {
+    const is_missing = error instanceof Refusal && error.code === 'not_found'
+    throw is_missing ? new Refusal('does_not_exist', detail, { attr }) : error
+  }
+}
+
+/** The detail of a refused id, in the words that clients know. */
+export const unknownId = (id: unknown): string =>
+  `Invalid pk "${String(id)}" - object does not exist.`
+
 /** SQLite's codes for a full, broken or read-only disk: temporary troubles, no bugs. */
 const STORAGE_TROUBLE = /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|BUSY)/
 

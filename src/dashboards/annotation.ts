@@ -1,6 +1,6 @@
 /** Annotations: dated notes that charts show. */
 import { and, desc, eq, or, sql } from 'drizzle-orm'
-import { Refusal } from '../errors.ts'
+import { getNamed, Refusal, unknownId } from '../errors.ts'
 import { projects } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { readOneByOne } from '../threads/sliced-json.ts'
@@ -132,21 +132,12 @@ function loggedAnnotation(annotation: Annotation) {
 
 function requirePlace({ control, project }: BoardEditor, wanted: AnnotationChanges): void {
   const { insight_id, dashboard_id } = wanted
-  requireThere('dashboard_item', insight_id, (id) => getInsight(control, project.id, id))
-  requireThere('dashboard_id', dashboard_id, (id) => getDashboard(control, project.id, id))
-}
-
-function requireThere(
-  attr: string,
-  id: number | null | undefined,
-  get: (id: number) => unknown,
-): void {
-  if (id === null || id === undefined) return
-  try {
-    get(id)
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    const detail = `Invalid pk "${id}" - object does not exist.`
-    throw new Refusal('does_not_exist', detail, { attr })
+  if (typeof insight_id === 'number') {
+    const get = () => getInsight(control, project.id, insight_id)
+    getNamed(get, 'dashboard_item', unknownId(insight_id))
+  }
+  if (typeof dashboard_id === 'number') {
+    const get = () => getDashboard(control, project.id, dashboard_id)
+    getNamed(get, 'dashboard_id', unknownId(dashboard_id))
   }
 }

@@ -1,5 +1,5 @@
 /** Positions of tiles on a dashboard's grid of twelve columns. */
-import { Refusal } from '../errors.ts'
+import { Refusal, unknownId } from '../errors.ts'
 import type { Json } from '../projects/tables.ts'
 
 const COLUMNS = 12
@@ -25,8 +25,7 @@ export function layoutTiles(tiles: readonly TileLayouts[], order: readonly numbe
   const named = [...wanted].map((id) => {
     const tile = by_id.get(id)
     if (tile !== undefined) return tile
-    const detail = `Invalid pk "${id}" - object does not exist.`
-    throw new Refusal('does_not_exist', detail, { attr: 'tile_order' })
+    throw new Refusal('does_not_exist', unknownId(id), { attr: 'tile_order' })
   })
   const others = tiles.filter(({ id }) => !wanted.has(id))
   let [x, y, row_h] = [0, 0, 0]

@@ -1,6 +1,6 @@
 /** Tiles of dashboards: insights, and texts between them. */
 import { and, asc, eq, inArray, isNotNull, type SQL, sql } from 'drizzle-orm'
-import { Refusal } from '../errors.ts'
+import { Refusal, unknownId } from '../errors.ts'
 import type { Json } from '../projects/tables.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
 import { comparePlaces } from './layout.ts'
@@ -93,8 +93,7 @@ export function setDashboards(
   )
   const missing = ids.find((id) => !there.has(id))
   if (missing !== undefined) {
-    const detail = `Invalid pk "${missing}" - object does not exist.`
-    throw new Refusal('does_not_exist', detail, { attr: 'dashboards' })
+    throw new Refusal('does_not_exist', unknownId(missing), { attr: 'dashboards' })
   }
   const stored = readTilesOfInsights(db, insight.project_id)(insight.id)
   const left = stored.filter((tile) => !there.has(tile.dashboard_id))
@@ -141,8 +140,7 @@ export function moveTile(db: ControlDB, from_id: number, tile_id: number, to_id:
     const its = and(eq(dashboard_tiles.id, tile_id), eq(dashboard_tiles.dashboard_id, from_id))
     const tile = tx.select().from(dashboard_tiles).where(its).get()
     if (tile === undefined) {
-      const detail = `Invalid pk "${tile_id}" - object does not exist.`
-      throw new Refusal('does_not_exist', detail, { attr: 'tile__id' })
+      throw new Refusal('does_not_exist', unknownId(tile_id), { attr: 'tile__id' })
     }
     if (to_id === from_id) return
     const is_double = tile.insight_id !== null && isOn(tx, tile.insight_id, to_id)
@@ -171,8 +169,7 @@ export function setTiles(
     const its = and(eq(dashboard_tiles.id, id ?? 0), eq(dashboard_tiles.dashboard_id, dashboard_id))
     const stored = id === undefined ? undefined : db.select().from(dashboard_tiles).where(its).get()
     if (id !== undefined && stored === undefined) {
-      const detail = `Invalid pk "${id}" - object does not exist.`
-      throw new Refusal('does_not_exist', detail, { attr: `tiles__${index}__id` })
+      throw new Refusal('does_not_exist', unknownId(id), { attr: `tiles__${index}__id` })
     }
     if (is_deleted) db.delete(dashboard_tiles).where(its).run()
     else if (stored !== undefined) {

@@ -1,7 +1,7 @@
 /** Plugin configurations: the plugins of a project, their order and settings. */
 import { and, asc, eq, isNotNull } from 'drizzle-orm'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import { Refusal } from '../errors.ts'
+import { Refusal, unknownId } from '../errors.ts'
 import { changesBetween, recordActivity } from '../projects/activity.ts'
 import { parseName } from '../projects/names.ts'
 import type { ControlDB } from '../projects/rights/access.ts'
@@ -88,8 +88,7 @@ export function createPluginConfig(
 ): PluginConfig {
   const plugin = findPlugin(draft.plugin_id)
   if (plugin === null) {
-    const detail = `Invalid pk "${draft.plugin_id}" - object does not exist.`
-    throw new Refusal('does_not_exist', detail, { attr: 'plugin' })
+    throw new Refusal('does_not_exist', unknownId(draft.plugin_id), { attr: 'plugin' })
   }
   const fields = parseFields(plugin, draft, { actor, stored: {} })
   return db.transaction((tx) => {

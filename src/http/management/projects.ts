@@ -7,9 +7,10 @@ import {
   ProjectBody,
   ProjectPage,
 } from '../../contract/management/project.ts'
-import { listDashboardHeads } from '../../dashboards/dashboard.ts'
+import { requirePresent } from '../../dashboards/board-editor.ts'
+import { getDashboard } from '../../dashboards/dashboard.ts'
 import { narrowReaders } from '../../dashboards/readers.ts'
-import { Refusal } from '../../errors.ts'
+import { getNamed, unknownId } from '../../errors.ts'
 import { makeLiveToken } from '../../projects/keys/live-token.ts'
 import {
   type Caller,
@@ -141,7 +142,8 @@ function answerChange(app: AppContext, call: RouteCall<OfProject, typeof Project
   }
   const { primary_dashboard } = body
   if (typeof primary_dashboard === 'number') {
-    requireDashboard(app, project.id, primary_dashboard)
+    const get = () => requirePresent(getDashboard(app.control, project.id, primary_dashboard))
+    getNamed(get, 'primary_dashboard', unknownId(primary_dashboard))
   }
   if (body.test_account_filters !== undefined) {
     narrowReaders(boardEditor(app, project, caller), 'Project')
@@ -149,13 +151,6 @@ function answerChange(app: AppContext, call: RouteCall<OfProject, typeof Project
   const change_request = { user_id: caller.user_id, sent: sentFields(body) }
   const changed = changeProject(app.control, project.id, change_request, app.now())
   return answerJson(serializeProject(app, changed, { caller, level }))
-}
-
-/** Refuses a primary dashboard that does not exist. */
-function requireDashboard(app: AppContext, project_id: number, id: number): void {
-  if (listDashboardHeads(app.control, project_id).some((dashboard) => dashboard.id === id)) return
-  const detail = `Invalid pk "${id}" - object does not exist.`
-  throw new Refusal('does_not_exist', detail, { attr: 'primary_dashboard' })
 }
 
 /** The schema validated the body, so it is JSON as parsed. */

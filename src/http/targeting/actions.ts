@@ -18,9 +18,9 @@ import {
   getAction,
   listActionNames,
   listActions,
-  type StoredActionStep,
   updateAction,
 } from '../../targeting/action.ts'
+import type { StoredActionStep } from '../../targeting/tables.ts'
 import { requireShownSteps } from '../analytics/queries/hidden-tables.ts'
 import { runTree } from '../analytics/queries/run-tree.ts'
 import { answerJson } from '../answers/answers.ts'

@@ -21,7 +21,7 @@ import {
 } from '../../../dashboards/alert.ts'
 import { requirePresent } from '../../../dashboards/board-editor.ts'
 import { getInsight } from '../../../dashboards/insight.ts'
-import { Refusal } from '../../../errors.ts'
+import { getNamed, Refusal, unknownId } from '../../../errors.ts'
 import { answerJson, answerNothing } from '../../answers/answers.ts'
 import { answerPage, queryValue, readPage } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
@@ -159,13 +159,8 @@ function requireTrend(app: AppContext, project_id: number, id: number): void {
 }
 
 function findPresentInsight(app: AppContext, project_id: number, id: number) {
-  try {
-    return requirePresent(getInsight(app.control, project_id, id))
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    const detail = `Invalid pk "${id}" - object does not exist.`
-    throw new Refusal('does_not_exist', detail, { attr: 'insight' })
-  }
+  const get = () => requirePresent(getInsight(app.control, project_id, id))
+  return getNamed(get, 'insight', unknownId(id))
 }
 
 /** Returns a function that serializes alerts during one request, with at most `checks_max` checks each. */

@@ -16,7 +16,7 @@ import {
   type SubscriptionChanges,
   updateSubscription,
 } from '../../../dashboards/subscription.ts'
-import { Refusal } from '../../../errors.ts'
+import { getNamed, unknownId } from '../../../errors.ts'
 import { answerJson } from '../../answers/answers.ts'
 import { answerPage, queryValue } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
@@ -110,13 +110,8 @@ function readSubscriptionChanges(
 }
 
 function requireBoard(app: AppContext, project_id: number, id: number): void {
-  try {
-    requirePresent(getDashboard(app.control, project_id, id))
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    const detail = `Invalid pk "${id}" - object does not exist.`
-    throw new Refusal('does_not_exist', detail, { attr: 'dashboard' })
-  }
+  const get = () => requirePresent(getDashboard(app.control, project_id, id))
+  getNamed(get, 'dashboard', unknownId(id))
 }
 
 function subscriptionSerializer(app: AppContext): (subscription: Subscription) => object {

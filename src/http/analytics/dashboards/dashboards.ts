@@ -27,7 +27,7 @@ import { layoutTiles } from '../../../dashboards/layout.ts'
 import { findLink, listSharedIds, narrowLink } from '../../../dashboards/sharing.ts'
 import { findTemplate } from '../../../dashboards/templates.ts'
 import { listTiles, moveTile, type TileChanges } from '../../../dashboards/tile.ts'
-import { Refusal } from '../../../errors.ts'
+import { getNamed, Refusal } from '../../../errors.ts'
 import { isYes } from '../../../insights/legacy/legacy-filters.ts'
 import { isShown, requireEdit, rightsAt } from '../../../projects/rights/rights.ts'
 import type { Json } from '../../../projects/tables.ts'
@@ -182,7 +182,7 @@ export const DASHBOARD_ROUTES = [
       if (to_dashboard === undefined) {
         throw new Refusal('required', 'This field is required.', { attr: 'toDashboard' })
       }
-      const target = requireNamed(app, project.id, to_dashboard, 'toDashboard')
+      const target = getNamedBoard(app, project.id, to_dashboard, 'toDashboard')
       const editor = boardEditor(app, project, caller)
       requireEdit(editor.rights, { scope: 'Dashboard', item: {} })
       app.control.transaction(() => {
@@ -317,18 +317,8 @@ function findSource(
     throw new Refusal('invalid_input', detail, { attr: 'use_template' })
   }
   if (typeof use_dashboard !== 'number') return null
-  const dashboard = requireNamed(app, project_id, use_dashboard, 'use_dashboard')
+  const dashboard = getNamedBoard(app, project_id, use_dashboard, 'use_dashboard')
   return { kind: 'dashboard', dashboard, has_copies: duplicate_tiles === true }
-}
-
-/** Returns the dashboard that a member of a body names. Refuses one that is missing or deleted. */
-function requireNamed(app: AppContext, project_id: number, id: number, attr: string): Dashboard {
-  try {
-    return requirePresent(getDashboard(app.control, project_id, id))
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    throw new Refusal('does_not_exist', 'Invalid value provided', { attr })
-  }
 }
 
 /** Reads the stored members from a body. */
@@ -354,4 +344,9 @@ function readDashboardChanges(body: Static<typeof DashboardBody>): DashboardChan
     ),
   }
   return sentMembers(wanted)
+}
+
+function getNamedBoard(app: AppContext, project_id: number, id: number, attr: string): Dashboard {
+  const get = () => requirePresent(getDashboard(app.control, project_id, id))
+  return getNamed(get, attr, 'Invalid value provided')
 }

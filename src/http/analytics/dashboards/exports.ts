@@ -13,7 +13,7 @@ import {
   type SavedExport,
 } from '../../../dashboards/export.ts'
 import { getInsight } from '../../../dashboards/insight.ts'
-import { Refusal } from '../../../errors.ts'
+import { getNamed, Refusal, unknownId } from '../../../errors.ts'
 import { legacyInsightQuery } from '../../../insights/legacy/legacy-insights.ts'
 import type { Json } from '../../../projects/tables.ts'
 import type { RowForm } from '../../../query/engine/protocol.ts'
@@ -207,22 +207,13 @@ function prepareExport(
 }
 
 function findDashboard(app: AppContext, call: PictureCall, id: number) {
-  return findNamed(id, 'dashboard', () => requirePresent(requireDrawnDashboard(app, call, id)))
+  const get = () => requirePresent(requireDrawnDashboard(app, call, id))
+  return getNamed(get, 'dashboard', unknownId(id))
 }
 
 function findInsight(app: AppContext, { project }: InsightCall, id: number) {
-  return findNamed(id, 'insight', () => requirePresent(getInsight(app.control, project.id, id)))
-}
-
-/** Finds the object that a member of the body names; refuses the member when there is none. */
-function findNamed<Found>(id: number, attr: string, find: () => Found): Found {
-  try {
-    return find()
-  } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'not_found') throw error
-    const detail = `Invalid pk "${id}" - object does not exist.`
-    throw new Refusal('does_not_exist', detail, { attr })
-  }
+  const get = () => requirePresent(getInsight(app.control, project.id, id))
+  return getNamed(get, 'insight', unknownId(id))
 }
 
 function requireRows({ buildExport }: PreparedQuery): void {

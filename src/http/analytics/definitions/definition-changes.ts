@@ -12,7 +12,7 @@ import {
   deleteDefinition,
   type NamedDefinition,
 } from '../../../dashboards/definition.ts'
-import { Refusal } from '../../../errors.ts'
+import { Refusal, unknownId } from '../../../errors.ts'
 import type { KnownPropertyType } from '../../../hogql/context.ts'
 import type { Project } from '../../../projects/settings/project.ts'
 import { listMembers } from '../../../projects/users/members.ts'
@@ -154,6 +154,5 @@ function requireMember(app: AppContext, project: Project, owner: number | null):
   if (owner === null) return
   const members = listMembers(app.control, project.organization_id)
   if (members.some(({ user }) => user.id === owner)) return
-  const detail = `Invalid pk "${owner}" - object does not exist.`
-  throw new Refusal('does_not_exist', detail, { attr: 'owner' })
+  throw new Refusal('does_not_exist', unknownId(owner), { attr: 'owner' })
 }

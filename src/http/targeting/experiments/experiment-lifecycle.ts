@@ -7,7 +7,7 @@ import {
   ExperimentTransfer,
   VariantShipment,
 } from '../../../contract/targeting/experiments.ts'
-import { Refusal } from '../../../errors.ts'
+import { getNamed, Refusal } from '../../../errors.ts'
 import { type Caller, getVisibleProject } from '../../../projects/rights/access.ts'
 import { requireRight, rightsAt } from '../../../projects/rights/rights.ts'
 import type { Project } from '../../../projects/settings/project.ts'
@@ -144,25 +144,20 @@ function experimentIn(app: AppContext, project: Project, params: PathParams): Ex
   return getPresentExperiment(app.control, project.id, parseNumberId(params))
 }
 
+const MISSING = 'Target project not found.'
+
 /** The target project of a copy. Refuses projects of other organizations, and those without write access. */
 function targetProject(app: AppContext, caller: Caller, from: Project, id: number): Project {
-  const { item: target, level } = visibleProject(app, caller, id)
-  if (target.organization_id !== from.organization_id) throw notThere()
+  const { item: target, level } = getNamed(
+    () => getVisibleProject(app.control, caller, String(id)),
+    'target_team_id',
+    MISSING,
+  )
+  if (target.organization_id !== from.organization_id) {
+    throw new Refusal('does_not_exist', MISSING, { attr: 'target_team_id' })
+  }
   const rights = rightsAt(app.control, caller, { project: target, level })
   requireRight(rights, { scope: 'experiment:write', by: 'level' })
   requireRight(rights, { scope: 'feature_flag:write', by: 'level' })
   return target
-}
-
-function visibleProject(app: AppContext, caller: Caller, id: number) {
-  try {
-    return getVisibleProject(app.control, caller, String(id))
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'not_found') throw notThere()
-    throw error
-  }
-}
-
-function notThere(): Refusal {
-  return new Refusal('does_not_exist', 'Target project not found.', { attr: 'target_team_id' })
 }

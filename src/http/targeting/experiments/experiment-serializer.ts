@@ -3,7 +3,7 @@
 import type { Static } from 'elysia'
 import type { ExperimentChange } from '../../../contract/targeting/experiments.ts'
 import { changedMembers } from '../../../dashboards/board-editor.ts'
-import { Refusal } from '../../../errors.ts'
+import { getNamed, Refusal } from '../../../errors.ts'
 import { readMetric } from '../../../insights/experiments/metric.ts'
 import { readSettings } from '../../../insights/experiments/settings.ts'
 import { readCriteria } from '../../../insights/experiments/trees/exposure.ts'
@@ -113,6 +113,8 @@ const NEWER_NAMES: ReadonlySet<string> = new Set([
   'running_time_calculation',
 ])
 
+const MISSING = 'Object does not exist.'
+
 /** Reads the stored members from a body. Refuses references to missing objects, and invalid values. */
 export function readExperimentChanges(
   app: AppContext,
@@ -121,10 +123,10 @@ export function readExperimentChanges(
 ): ExperimentChanges {
   const { holdout_id, exposure_cohort, exposure_criteria, stats_config } = body
   if (typeof holdout_id === 'number') {
-    requireThere('holdout_id', () => getHoldout(app.control, project_id, holdout_id))
+    getNamed(() => getHoldout(app.control, project_id, holdout_id), 'holdout_id', MISSING)
   }
   if (typeof exposure_cohort === 'number') {
-    requireThere('exposure_cohort', () => getCohort(app.control, project_id, exposure_cohort))
+    getNamed(() => getCohort(app.control, project_id, exposure_cohort), 'exposure_cohort', MISSING)
   }
   readCriteria(exposure_criteria, 'exposure_criteria')
   readSettings(stats_config, 'stats_config')
@@ -273,13 +275,4 @@ function linksIn(
 ): readonly MetricLinkRequest[] | undefined {
   if (input === undefined) return undefined
   return (input ?? []).map(({ id, metadata }) => ({ id, metadata: metadata ?? {} }))
-}
-
-function requireThere(attr: string, get: () => unknown): void {
-  try {
-    get()
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    throw new Refusal('does_not_exist', 'Object does not exist.', { attr })
-  }
 }

@@ -3,7 +3,7 @@ import type { Static } from 'elysia'
 import { FlagsQuery } from '../../../contract/targeting/flag-lists.ts'
 import { FlagAnswer, FlagChange, FlagPage, NewFlag } from '../../../contract/targeting/flags.ts'
 import { getDashboard } from '../../../dashboards/dashboard.ts'
-import { Refusal } from '../../../errors.ts'
+import { getNamed, unknownId } from '../../../errors.ts'
 import { hasConditions } from '../../../flags/plan.ts'
 import {
   createFlag,
@@ -93,13 +93,8 @@ function changeFlag(
 /** Refuses dashboards of other projects. */
 function requireDashboards(app: AppContext, project_id: number, ids: unknown): void {
   for (const id of Array.isArray(ids) ? ids : []) {
-    try {
-      getDashboard(app.control, project_id, Number(id))
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error
-      const detail = `Invalid pk "${String(id)}" - object does not exist.`
-      throw new Refusal('does_not_exist', detail, { attr: 'analytics_dashboards' })
-    }
+    const get = () => getDashboard(app.control, project_id, Number(id))
+    getNamed(get, 'analytics_dashboards', unknownId(id))
   }
 }
 

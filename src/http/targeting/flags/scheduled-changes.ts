@@ -7,7 +7,7 @@ import {
   ScheduledChangePage,
   ScheduledChangesQuery,
 } from '../../../contract/targeting/scheduled-changes.ts'
-import { Refusal } from '../../../errors.ts'
+import { getNamed, Refusal } from '../../../errors.ts'
 import { type Flag, getFlag } from '../../../targeting/flags/flag.ts'
 import {
   deleteSchedule,
@@ -60,7 +60,7 @@ export const SCHEDULED_CHANGE_ROUTES = [
     body: NEW,
     answers: { 201: ScheduledChangeAnswer },
     answer: (app, { body, project, caller }) => {
-      const flag = getNamed(app, project.id, body.record_id)
+      const flag = getNamedFlag(app, project.id, body.record_id)
       const editor = { ...targetingEditor(app, project, caller), timezone: project.timezone }
       const { payload } = body
       const scheduled_at = parseTimestamp(body.scheduled_at, 'scheduled_at') ?? app.now()
@@ -135,13 +135,9 @@ function readTimes(body: Static<typeof ScheduledChangeChange>): ScheduleChanges 
   return sentMembers(wanted) as ScheduleChanges
 }
 
-function getNamed(app: AppContext, project_id: number, record_id: number | string): Flag {
-  try {
-    return getFlag(app.control, project_id, numberOf(String(record_id)))
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    throw new Refusal('does_not_exist', 'Feature flag not found', { attr: 'record_id' })
-  }
+function getNamedFlag(app: AppContext, project_id: number, record_id: number | string): Flag {
+  const get = () => getFlag(app.control, project_id, numberOf(String(record_id)))
+  return getNamed(get, 'record_id', 'Feature flag not found')
 }
 
 /** Parses an id; anything else becomes an id that no object has. */

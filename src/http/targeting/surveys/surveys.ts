@@ -8,7 +8,7 @@ import {
   SurveyPage,
   SurveysQuery,
 } from '../../../contract/targeting/surveys.ts'
-import { Refusal } from '../../../errors.ts'
+import { getNamed, Refusal } from '../../../errors.ts'
 import { hasConditions } from '../../../flags/plan.ts'
 import { isYes } from '../../../insights/legacy/legacy-filters.ts'
 import { isObject } from '../../../json.ts'
@@ -147,11 +147,6 @@ function requireTarget(filters: unknown): void {
 }
 
 function requireFlag(app: AppContext, project_id: number, flag_id: number, attr: string): void {
-  try {
-    getFlag(app.control, project_id, flag_id)
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    const detail = `Feature flag with id ${flag_id} does not exist`
-    throw new Refusal('does_not_exist', detail, { attr })
-  }
+  const detail = `Feature flag with id ${flag_id} does not exist`
+  getNamed(() => getFlag(app.control, project_id, flag_id), attr, detail)
 }
