@@ -29,12 +29,12 @@ const NAMES_MAX = 200
 const PAUSE_MS = 200
 
 /** The value as it was when typing last paused. */
-export function useSettled<Value>(value: Value, pause_ms = PAUSE_MS): Value {
+export function useSettled<Value>(value: Value): Value {
   const [settled, setSettled] = useState(value)
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), pause_ms)
+    const timer = setTimeout(() => setSettled(value), PAUSE_MS)
     return () => clearTimeout(timer)
-  }, [value, pause_ms])
+  }, [value])
   return settled
 }
 
@@ -142,6 +142,6 @@ export function useGroupTypes(): UseQueryResult<readonly ListedGroupType[], ApiE
 }
 
 /** The project's cohorts. */
-export function useCohorts(is_wanted = true): UseQueryResult<ListOf<CohortName>, ApiError> {
+export function useCohorts(is_wanted: boolean): UseQueryResult<ListOf<CohortName>, ApiError> {
   return useList({ path: 'cohorts/', query: { limit: NAMES_MAX }, is_wanted })
 }

@@ -67,7 +67,7 @@ const BUCKET: Readonly<Record<TimeInterval, Intl.DateTimeFormatOptions>> = {
 }
 
 /** The beginning of a bucket in project time: `2026-11-23` by day → `Mon, 23 Nov 2026`. A text that is no date stays. */
-export function formatBucket(text: string, interval: TimeInterval = 'day'): string {
+export function formatBucket(text: string, interval: TimeInterval): string {
   const date = readProjectTime(text)
   if (date === null) return text
   const shown = new Intl.DateTimeFormat(LOCALE, { ...BUCKET[interval], timeZone: 'UTC' }).format(

@@ -41,20 +41,14 @@ const FULL_SCREEN_MINUTES = 5
 /** The board of an id. */
 export function BoardView({ board_id }: { readonly board_id: number }): VNode {
   const changed = useChangedFilters()
-  const answer = useBoard(board_id, changed)
-  if (answer.error?.status === 404) {
-    return (
-      <>
-        <PageHead title="Board" />
-        <EmptyNote title="Board not found" icon="boards">
-          <p>It may have been deleted.</p>
-          <ButtonLink href="/boards">All boards</ButtonLink>
-        </EmptyNote>
-      </>
-    )
-  }
+  const missing = (
+    <EmptyNote title="Board not found" icon="boards">
+      <p>It may have been deleted.</p>
+      <ButtonLink href="/boards">All boards</ButtonLink>
+    </EmptyNote>
+  )
   return (
-    <Loaded of={answer} title="Board">
+    <Loaded of={useBoard(board_id, changed)} title="Board" missing={missing}>
       {(board) => <OpenBoard key={board.id} board={board} changed={changed} />}
     </Loaded>
   )

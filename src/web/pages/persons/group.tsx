@@ -2,7 +2,6 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
-import { ApiError } from '../../api/calls/call.ts'
 import { useGroupTypes } from '../../api/definitions.ts'
 import { type ListedEvent, senderOf, useEventsOf } from '../../api/events.ts'
 import {
@@ -41,22 +40,16 @@ type GroupViewProps = { readonly group_type_index: number; readonly group_key: s
 
 /** The group of a type and a key. */
 export function GroupView({ group_type_index, group_key }: GroupViewProps): VNode {
-  const answer = useGroup(group_type_index, group_key)
-  if (answer.error instanceof ApiError && answer.error.status === 404) {
-    return (
-      <>
-        <PageHead title="Group" />
-        <EmptyNote title="Group not found" icon="persons">
-          <p>
-            A group has a page when your site or server has called{' '}
-            <code>posthog.group(type, key, properties)</code>.
-          </p>
-        </EmptyNote>
-      </>
-    )
-  }
+  const missing = (
+    <EmptyNote title="Group not found" icon="persons">
+      <p>
+        A group has a page when your site or server has called{' '}
+        <code>posthog.group(type, key, properties)</code>.
+      </p>
+    </EmptyNote>
+  )
   return (
-    <Loaded of={answer} title="Group">
+    <Loaded of={useGroup(group_type_index, group_key)} title="Group" missing={missing}>
       {(group) => <OpenGroup group={group} />}
     </Loaded>
   )

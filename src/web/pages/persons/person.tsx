@@ -2,7 +2,6 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
-import { ApiError } from '../../api/calls/call.ts'
 import {
   changePerson,
   type PersonListed,
@@ -32,20 +31,14 @@ import { UndoMerge } from './undo-merge.tsx'
 
 /** The person of a UUID. */
 export function PersonView({ uuid }: { readonly uuid: string }): VNode {
-  const answer = usePerson(uuid)
-  if (answer.error instanceof ApiError && answer.error.status === 404) {
-    return (
-      <>
-        <PageHead title="Person" />
-        <EmptyNote title="Person not found" icon="persons">
-          <p>The person may have been deleted, or merged into another one.</p>
-          <ButtonLink href="/persons">All persons</ButtonLink>
-        </EmptyNote>
-      </>
-    )
-  }
+  const missing = (
+    <EmptyNote title="Person not found" icon="persons">
+      <p>The person may have been deleted, or merged into another one.</p>
+      <ButtonLink href="/persons">All persons</ButtonLink>
+    </EmptyNote>
+  )
   return (
-    <Loaded of={answer} title="Person">
+    <Loaded of={usePerson(uuid)} title="Person" missing={missing}>
       {(person) => <OpenPerson person={person} />}
     </Loaded>
   )

@@ -48,19 +48,17 @@ function dateRangeText({ date_from, date_to }: DateRangeValue): string {
   return date_to === null ? date_from : `${date_from} – ${date_to}`
 }
 
-/** The range in the address, `?from=-30d&to=`; the fallback is left out. */
-export function useDateRange(
-  fallback: DateRangeValue = { date_from: '-7d', date_to: null },
-): readonly [DateRangeValue, (range: DateRangeValue) => void] {
-  const [date_from] = useParam('from', fallback.date_from)
-  const [date_to] = useParam('to', fallback.date_to ?? '')
+/** The last seven days. */
+const DEFAULT_FROM = '-7d'
+
+/** The range in the address, `?from=-30d&to=`; the default is left out. */
+export function useDateRange(): readonly [DateRangeValue, (range: DateRangeValue) => void] {
+  const [date_from] = useParam('from', DEFAULT_FROM)
+  const [date_to] = useParam('to')
   const changeAll = useParamsChange()
   const change = (range: DateRangeValue): void => {
-    const is_fallback = range.date_from === fallback.date_from && range.date_to === fallback.date_to
-    changeAll({
-      from: is_fallback ? null : range.date_from,
-      to: is_fallback ? null : range.date_to,
-    })
+    const is_default = range.date_from === DEFAULT_FROM && range.date_to === null
+    changeAll({ from: is_default ? null : range.date_from, to: range.date_to })
   }
   return [{ date_from, date_to: date_to === '' ? null : date_to }, change]
 }

@@ -101,10 +101,11 @@ function useCohortName({ type, value }: PropertyCondition): string | undefined {
 }
 
 /** The filters in the address, `?filters=[…]`. */
-export function useFilters(
-  name = 'filters',
-): readonly [readonly PropertyCondition[], (filters: readonly PropertyCondition[]) => void] {
-  const [text, setText] = useParam(name)
+export function useFilters(): readonly [
+  readonly PropertyCondition[],
+  (filters: readonly PropertyCondition[]) => void,
+] {
+  const [text, setText] = useParam('filters')
   const change = (filters: readonly PropertyCondition[]): void =>
     setText(filters.length === 0 ? '' : JSON.stringify(filters))
   return [readConditions(text), change]

@@ -1,6 +1,7 @@
 /** The three states of a query's answer: loading, failed, loaded. */
 import type { UseQueryResult } from '@tanstack/preact-query'
 import type { ComponentChildren, VNode } from 'preact'
+import { ApiError } from '../../api/calls/call.ts'
 import { PageHead } from '../page-head.tsx'
 import { ErrorNote, errorText, isUnreachable, isWorthRetry } from './error-note.tsx'
 import style from './loaded.module.css'
@@ -16,6 +17,8 @@ type LoadedProps<Answer> = {
   /** Drawn instead of the answer when it is empty. */
   readonly empty?: VNode
   readonly isEmpty?: (answer: Answer) => boolean
+  /** Drawn below the heading when there is no such object (404). */
+  readonly missing?: VNode
   readonly children: (answer: Answer) => ComponentChildren
 }
 
@@ -25,8 +28,17 @@ type LoadedProps<Answer> = {
  * asks again: here the old answer or the skeleton stays.
  */
 export function Loaded<Answer>(props: LoadedProps<Answer>): VNode {
-  const { of, title, skeleton, empty, isEmpty, children } = props
+  const { of, title, skeleton, empty, isEmpty, missing, children } = props
   const { data, error, isFetching, isPlaceholderData, refetch } = of
+  const head = title !== undefined && <PageHead title={title} />
+  if (missing !== undefined && error instanceof ApiError && error.status === 404) {
+    return (
+      <>
+        {head}
+        {missing}
+      </>
+    )
+  }
   const note = error !== null && !isFetching && !isUnreachable(error) && (
     <ErrorNote
       message={errorText(error)}
@@ -36,7 +48,7 @@ export function Loaded<Answer>(props: LoadedProps<Answer>): VNode {
   if (data === undefined) {
     return (
       <div class={style.loaded} aria-busy={isFetching}>
-        {title !== undefined && <PageHead title={title} />}
+        {head}
         {note || skeleton || <Skeleton />}
       </div>
     )
