@@ -143,6 +143,13 @@ export function getFlag(db: ControlDB, project_id: number, id: number): Flag {
   return flag
 }
 
+/** Returns the project's flag with this id. Refuses a deleted one, and when there is none. */
+export function getPresentFlag(db: ControlDB, project_id: number, id: number): Flag {
+  const flag = getFlag(db, project_id, id)
+  if (!flag.deleted) return flag
+  throw new Refusal('invalid_input', 'This feature flag has been deleted. Restore it first.')
+}
+
 /** Returns the project's flag with this key unless it is deleted; null when there is none. */
 export function findFlagByKey(db: ControlDB, project_id: number, key: string): Flag | null {
   const its = and(

@@ -108,8 +108,8 @@ function filterNames<Name extends DetectedName>(
   filters: Readonly<Record<string, DefinitionFilter<Name>>>,
 ): readonly Name[] {
   const input = queryValues(request)
-  const wanted = Object.entries(filters).flatMap(([parameter, wishFor]) =>
-    (input[parameter] ?? '') === '' ? [] : [wishFor(input)],
+  const wanted = Object.entries(filters).flatMap(([parameter, makeFilter]) =>
+    (input[parameter] ?? '') === '' ? [] : [makeFilter(input)],
   )
   return names.filter((one) => wanted.every((isWanted) => isWanted(one)))
 }

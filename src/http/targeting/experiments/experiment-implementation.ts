@@ -31,13 +31,13 @@ export const EXPERIMENT_IMPLEMENTATION_ROUTES = [
       const [row] =
         names.length === 0
           ? []
-          : await queryEvents(app, { project, request, values: { names } }, SAID)
+          : await queryEvents(app, { project, request, values: { names } }, EVENT_WITH_VARIANT)
       return answerJson({ result: row === undefined })
     },
   }),
 ] as const
 
-const SAID = `
+const EVENT_WITH_VARIANT = `
   select 1 from events
   where event in {names} and timestamp >= now() - toIntervalDay(7) and properties like '%"$feature/%'
   limit 1`

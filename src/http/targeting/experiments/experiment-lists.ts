@@ -27,10 +27,11 @@ import { mapInSlices } from '../../../threads/sliced-json.ts'
 import { DAY_MS } from '../../../time.ts'
 import { queryOf } from '../../addresses.ts'
 import { answerJson } from '../../answers/answers.ts'
-import { readPage, requireSearch } from '../../answers/pages.ts'
+import { queryValue, readPage, requireSearch } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
 import { projectRoute } from '../../route.ts'
 import { flagSerializer } from '../flags/flag-serializer.ts'
+import { makeFilters } from '../list-filters.ts'
 
 const CONTROL = 'control'
 const FLAGS_PAGE = { usual: 20, max: 100 } as const
@@ -47,9 +48,9 @@ export const EXPERIMENT_LIST_ROUTES = [
     answers: { 200: EligibleFlags },
     answer: async (app, { request, caller, project }) => {
       const result = await findEligible(app, project, new URLSearchParams(queryOf(request.url)))
-      const { limit, offset } = readPage(request)
-      const is_said = new URLSearchParams(queryOf(request.url)).has('limit')
-      const shown = is_said ? Math.min(limit, FLAGS_PAGE.max) : FLAGS_PAGE.usual
+      const { limit, offset } = readPage(request, { limit_max: FLAGS_PAGE.max })
+      const has_limit = queryValue(request, 'limit') !== null
+      const shown = has_limit ? limit : FLAGS_PAGE.usual
       const serialize = await flagSerializer(app, { caller, project })
       const results = result.slice(offset, offset + shown).map(serialize)
       return answerJson({ results, count: result.length })
@@ -125,13 +126,10 @@ export async function findExperiments(
   const archived = isYes(query.get('archived'))
   const order = query.get('order') || '-created_at'
   const rankOf = findOrder(ORDERS, order)
-  const filters = Object.entries(FILTERS).flatMap(([name, wishFor]) => {
-    const value = query.get(name)
-    return value === null || value === '' ? [] : [wishFor(value)]
-  })
+  const filters = makeFilters(FILTERS, query)
   const now = app.now()
   const sign = order.startsWith('-') ? -1 : 1
-  const ranked = await mapInSlices(await knownExperiments(app, project), (stored) => {
+  const ranked = await mapInSlices(await readListed(app, project), (stored) => {
     const is_listed =
       stored.experiment.archived === archived && filters.every((filter) => filter(stored))
     return is_listed ? [{ stored, rank: rankOf(stored, now) }] : []
@@ -149,7 +147,7 @@ function compare(a: number | string | null, b: number | string | null): number {
   return a < b ? -1 : 1
 }
 
-async function knownExperiments(
+async function readListed(
   app: AppContext,
   { id: project_id }: Project,
 ): Promise<readonly ListedExperiment[]> {
@@ -222,10 +220,7 @@ async function findEligible(
   const order = query.get('order') || '-created_at'
   const rankOf = findOrder(FLAG_ORDERS, order)
   const sign = order.startsWith('-') ? -1 : 1
-  const filters = Object.entries(FLAG_FILTERS).flatMap(([name, wishFor]) => {
-    const value = query.get(name)
-    return value === null || value === '' ? [] : [wishFor(value)]
-  })
+  const filters = makeFilters(FLAG_FILTERS, query)
   const flags = await readFlags(app.control, project.id)
   return flags
     .filter((flag) => {

@@ -8,7 +8,7 @@ import { Refusal } from '../../../errors.ts'
 import type { Caller } from '../../../projects/rights/access.ts'
 import type { Project } from '../../../projects/settings/project.ts'
 import type { Json } from '../../../projects/tables.ts'
-import { type Flag, getFlag, updateFlag } from '../../../targeting/flags/flag.ts'
+import { type Flag, getPresentFlag, updateFlag } from '../../../targeting/flags/flag.ts'
 import { answerJson } from '../../answers/answers.ts'
 import type { AppContext } from '../../app-context.ts'
 import { boardEditor, targetingEditor } from '../../callers/editors.ts'
@@ -23,7 +23,7 @@ export const FLAG_DASHBOARD_ROUTES = [
     summary: 'Create a usage dashboard for a flag, unless it has one.',
     answers: { 200: FlagDashboardAnswer },
     answer: (app, { params, project, caller }) => {
-      const flag = getPresent(app, project, parseNumberId(params))
+      const flag = getPresentFlag(app.control, project.id, parseNumberId(params))
       const stored = findUsageDashboard(app, flag)
       if (stored !== null) return answerJson({ success: true, dashboard_id: stored.id })
       const now = app.now()
@@ -49,7 +49,7 @@ export const FLAG_DASHBOARD_ROUTES = [
     summary: "Add how often a flag's feature is seen and used to the flag's dashboard.",
     answers: { 200: FlagDashboardAnswer },
     answer: (app, { params, project, caller }) => {
-      const flag = getPresent(app, project, parseNumberId(params))
+      const flag = getPresentFlag(app.control, project.id, parseNumberId(params))
       const dashboard = findUsageDashboard(app, flag)
       if (dashboard === null) throw invalidDashboard('Usage dashboard not found')
       const wanted = useOf(flag.key)
@@ -64,12 +64,6 @@ export const FLAG_DASHBOARD_ROUTES = [
     },
   }),
 ] as const
-
-function getPresent(app: AppContext, project: Project, id: number): Flag {
-  const flag = getFlag(app.control, project.id, id)
-  if (!flag.deleted) return flag
-  throw new Refusal('invalid_input', 'This feature flag has been deleted. Restore it first.')
-}
 
 /** Returns the flag's dashboard; null when it has none or it was deleted. */
 function findUsageDashboard(

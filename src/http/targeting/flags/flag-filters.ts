@@ -8,6 +8,7 @@ import { type FlagLinks, readLinks } from '../../../targeting/flags/flag-links.t
 import { statusOf } from '../../../targeting/flags/staleness.ts'
 import type { EventListCall } from '../../analytics/queries/event-queries.ts'
 import type { AppContext } from '../../app-context.ts'
+import { makeFilters } from '../list-filters.ts'
 import { readUsage } from './flag-usage.ts'
 
 /** A flag in a list; `last_called_at` is undefined where it was not read. */
@@ -34,7 +35,7 @@ const FILTERS: Readonly<Record<string, (value: string) => FlagListFilter>> = {
       ? (flag, { last_called_at, now }) => statusOf(flag, last_called_at, now).status === STALE
       : (flag) => flag.active === isYes(value),
   archived: (value) => (flag) => flag.archived === isYes(value),
-  search: wishForText,
+  search: textFilter,
   key: (value) => (flag) => flag.key.toLowerCase() === value.trim().toLowerCase(),
   type: (value) => TYPES.get(value) ?? (() => true),
   created_by_id: (value) => {
@@ -50,8 +51,8 @@ const FILTERS: Readonly<Record<string, (value: string) => FlagListFilter>> = {
     const unwanted = new Set(namesIn(value))
     return (flag) => !flag.tags.some((tag) => unwanted.has(tag))
   },
-  has_evaluation_contexts: wishForContexts,
-  has_evaluation_tags: wishForContexts,
+  has_evaluation_contexts: contextsFilter,
+  has_evaluation_tags: contextsFilter,
   excluded_properties: (value) => {
     const unwanted = new Set(namesIn(value))
     return (flag) => !unwanted.has(flag.key)
@@ -102,10 +103,7 @@ export async function findFlags(
   const linksOf = await readLinks(app.control, project_id)
   const names = provided_fields.has('search') ? experimentNames(app, project_id) : NO_NAMES
   const now = app.now()
-  const filters = Object.entries(FILTERS).flatMap(([name, wishFor]) => {
-    const value = provided_fields.get(name)
-    return value === undefined || value === '' ? [] : [wishFor(value)]
-  })
+  const filters = makeFilters(FILTERS, provided_fields)
   const is_archive_asked = (provided_fields.get('archived') ?? '') !== ''
   const flags = await readFlags(app.control, project_id)
   return flags
@@ -151,7 +149,7 @@ function compare(one: number | string, other: number | string): number {
 }
 
 /** Searches key and name; a space matches any separator of words in keys. */
-function wishForText(value: string): FlagListFilter {
+function textFilter(value: string): FlagListFilter {
   const search_text = value.trim()
   if (search_text.length > SEARCH_CHARS_MAX) {
     const detail = `Search term cannot exceed ${SEARCH_CHARS_MAX} characters`
@@ -179,7 +177,7 @@ function holdsWords(text: string, [first = '', ...others]: readonly string[]): b
 
 const BETWEEN: ReadonlySet<string> = new Set([' ', '-', '_', '\t'])
 
-function wishForContexts(value: string): FlagListFilter {
+function contextsFilter(value: string): FlagListFilter {
   return (flag) => flag.evaluation_contexts.length > 0 === isYes(value)
 }
 

@@ -20,6 +20,7 @@ import {
   type Flag,
   type FlagChanges,
   getFlag,
+  getPresentFlag,
   listDependants,
   updateFlag,
 } from '../../../targeting/flags/flag.ts'
@@ -52,10 +53,7 @@ const TRANSITION_ROUTES = TRANSITIONS.map(([segment, changes, summary]) =>
     summary: summary,
     answers: { 200: FlagAnswer },
     answer: async (app, { params, project, caller }) => {
-      const before = getFlag(app.control, project.id, parseNumberId(params))
-      if (before.deleted) {
-        throw new Refusal('invalid_input', 'This feature flag has been deleted. Restore it first.')
-      }
+      const before = getPresentFlag(app.control, project.id, parseNumberId(params))
       const is_so = Object.entries(changes).every(
         ([name, value]) => Reflect.get(before, name) === value,
       )
