@@ -1,9 +1,9 @@
 /** Calls that no request makes: public links, alerts and subscriptions read with the rights of the member who made them. */
+
 import { type Caller, type ControlDB, getVisibleProject } from '../../projects/rights/access.ts'
 import type { Scopes } from '../../projects/rights/scopes.ts'
 import type { AppContext } from '../app-context.ts'
-import type { InsightCall } from './insights/insight-results.ts'
-import type { QueryCaller } from './queries/query-context.ts'
+import type { QueryCall, QueryCaller } from './queries/query-context.ts'
 
 type ActingMember = {
   /** The name under which calls are limited. */
@@ -36,7 +36,7 @@ export function backgroundCall(
   app: Pick<AppContext, 'control' | 'publicUrl'>,
   { id, user_id, project_id }: Omit<ActingMember, 'scopes'> & { readonly project_id: number },
   signal: AbortSignal | null = null,
-): InsightCall {
+): QueryCall {
   const member = actForMember(app.control, { id, user_id, scopes: READ_SCOPES }, project_id)
   return { ...member, request: new Request(app.publicUrl(), { signal }), socket: null }
 }

@@ -1,4 +1,5 @@
 /** Answers public links to dashboards: the dashboard and its results, read-only. */
+
 import type { Dashboard } from '../../dashboards/dashboard.ts'
 import { getInsight } from '../../dashboards/insight.ts'
 import { findSharedDashboard } from '../../dashboards/sharing.ts'
@@ -9,8 +10,9 @@ import type { Caller } from '../../projects/rights/access.ts'
 import { hasRight, isShown, rightsAt } from '../../projects/rights/rights.ts'
 import type { Project } from '../../projects/settings/project.ts'
 import { KeyLimits } from '../../query/service/key-limits.ts'
-import { type InsightCall, tryInsight, withFilters } from '../analytics/insights/insight-results.ts'
+import { tryInsight, withFilters } from '../analytics/insights/insight-results.ts'
 import { actForMember } from '../analytics/member-calls.ts'
+import type { QueryCall } from '../analytics/queries/query-context.ts'
 import { answerJsonWithRaw } from '../answers/answers.ts'
 import { compressAnswer } from '../answers/compress.ts'
 import type { AppContext } from '../app-context.ts'
@@ -69,7 +71,7 @@ function getShared(app: AppContext, token: string) {
 /** Serializes the tiles. Insights run one after the other, so that one reader occupies one query slot. */
 export async function readSharedTiles(
   app: AppContext,
-  call: InsightCall & { readonly project: Project },
+  call: QueryCall & { readonly project: Project },
   dashboard: Dashboard,
   tiles_max = Number.POSITIVE_INFINITY,
 ): Promise<readonly object[]> {
@@ -87,7 +89,7 @@ export async function readSharedTiles(
 
 async function readSharedInsight(
   app: AppContext,
-  call: InsightCall,
+  call: QueryCall,
   { filters, variables }: Dashboard,
   { insight_id }: Tile,
 ): Promise<object> {

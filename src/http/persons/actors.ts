@@ -8,13 +8,11 @@ import type { Project } from '../../projects/settings/project.ts'
 import { prepareQuery } from '../../query/kinds/query-kinds.ts'
 import { mapInSlices, parseRows, writeArray } from '../../threads/sliced-json.ts'
 import { uuidBytes } from '../../uuid.ts'
-import { queryContext } from '../analytics/queries/query-context.ts'
-import type { TreeCall } from '../analytics/queries/run-tree.ts'
+import { askForCaller, type QueryCall, queryContext } from '../analytics/queries/query-context.ts'
 import { answerJsonWithRaw, RawJson } from '../answers/answers.ts'
 import type { PageRequest } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
 import { type Fault, validatorOf } from '../bodies/shape.ts'
-import { withoutIdleTimeout } from '../idle-timeout.ts'
 import { answerCsv, listFormat } from './lists-as-csv.ts'
 import { serializePerson } from './person-serializer.ts'
 
@@ -39,7 +37,7 @@ type ActorsRequest = {
 /** Answers a page of persons. Refuses what the query's kind refuses, naming the parameter. */
 export async function answerActors(
   app: AppContext,
-  call: TreeCall,
+  call: QueryCall,
   { source, page, search, has_counts = false, address, more }: ActorsRequest,
 ): Promise<Response> {
   const format = listFormat(call.request)
@@ -75,27 +73,18 @@ type ActorsAnswer = {
 
 async function askPeople(
   app: AppContext,
-  call: TreeCall,
+  call: QueryCall,
   query: ReturnType<typeof QUERY.require>,
 ): Promise<ActorsAnswer> {
-  const { caller, request } = call
-  const leave = app.key_limits.enter(caller.id)
+  const overrides = { filters: null, variables: null }
   try {
-    const overrides = { filters: null, variables: null }
-    const prepared = prepareQuery(query, overrides, queryContext(app, call))
-    const { results, members } = await withoutIdleTimeout(call, () =>
-      app.query_service.askInParts(prepared, {
-        mode: 'force_blocking',
-        client_query_id: null,
-        signal: request.signal,
-      }),
+    const { results, members } = await askForCaller(app, call, () =>
+      prepareQuery(query, overrides, queryContext(app, call)),
     )
     const head: Omit<ActorsAnswer, 'results'> = JSON.parse(members)
     return { ...head, results: results === null ? [] : await parseRows(results) }
   } catch (error) {
     throw error instanceof Refusal ? ofParameter(error) : error
-  } finally {
-    leave()
   }
 }
 

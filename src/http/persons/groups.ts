@@ -1,4 +1,5 @@
 /** Groups: types, lists, one group. Events create them. */
+
 import {
   GroupItem,
   GroupPage,
@@ -24,7 +25,8 @@ import {
 import { valuesTree } from '../../query/lists/property-values.ts'
 import { mapInSlices } from '../../threads/sliced-json.ts'
 import { readFilterParameters } from '../analytics/queries/filter-parameters.ts'
-import { runTree, type TreeCall } from '../analytics/queries/run-tree.ts'
+import type { QueryCall } from '../analytics/queries/query-context.ts'
+import { runTree } from '../analytics/queries/run-tree.ts'
 import { answerJson, answerResults } from '../answers/answers.ts'
 import {
   neighbourPages,
@@ -156,7 +158,7 @@ const NO_NAMES = { name_singular: null, name_plural: null }
 
 async function findGroups(
   app: AppContext,
-  call: TreeCall,
+  call: QueryCall,
   request: GroupListRequest,
   page: PageRequest,
 ): Promise<{ readonly items: readonly object[]; readonly has_more: boolean }> {
@@ -179,7 +181,7 @@ async function findGroups(
 /** Returns a group in the form of lists. Refuses a group that is not stored. */
 export async function getGroup(
   app: AppContext,
-  call: TreeCall,
+  call: QueryCall,
   { group_type_index, group_key }: ReturnType<typeof readGroupKey>,
 ): Promise<object> {
   const wanted = { group_type_index, group_key, search: null, properties: null }

@@ -1,4 +1,5 @@
 /** Person analytics: funnels, trends, correlation, lifecycle, stickiness and the values of a property. */
+
 import {
   ANALYSES,
   type Analysis,
@@ -20,7 +21,8 @@ import {
 } from '../../insights/legacy/legacy-queries.ts'
 import { valuesTree } from '../../query/lists/property-values.ts'
 import { pathOf, queryOf } from '../addresses.ts'
-import { runTree, type TreeCall } from '../analytics/queries/run-tree.ts'
+import type { QueryCall } from '../analytics/queries/query-context.ts'
+import { runTree } from '../analytics/queries/run-tree.ts'
 import { answerJson } from '../answers/answers.ts'
 import { queryValue, queryValues } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
@@ -123,7 +125,7 @@ type AnalysisRequest = {
 
 function analyse(
   app: AppContext,
-  call: TreeCall,
+  call: QueryCall,
   { analysis, sent: input, source }: AnalysisRequest,
 ): Promise<Response> {
   const [limit_name, offset_name] = PAGE_NAMES[analysis]
@@ -166,7 +168,7 @@ const PAGE_NAMES = {
  * Answers the values of a property. Without a key there is nothing to compute; without any parameter the body
  * is empty, as documented.
  */
-async function answerValues(app: AppContext, call: TreeCall): Promise<Response> {
+async function answerValues(app: AppContext, call: QueryCall): Promise<Response> {
   const { request } = call
   const format = listFormat(request)
   const key = queryValue(request, 'key')

@@ -19,7 +19,8 @@ import type { ListedPerson } from '../../targeting/shared/person-reads.ts'
 import { mapInSlices } from '../../threads/sliced-json.ts'
 import { US_PER_MS } from '../../time.ts'
 import { formatUuid } from '../../uuid.ts'
-import { runTree, type TreeCall } from '../analytics/queries/run-tree.ts'
+import type { QueryCall } from '../analytics/queries/query-context.ts'
+import { runTree } from '../analytics/queries/run-tree.ts'
 import { answerJson } from '../answers/answers.ts'
 import { queryValue } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
@@ -265,7 +266,7 @@ const tooManyLater = (): Refusal =>
 const SHOWN_IDS_MAX = 100
 
 /** Adds to a preview the events that each of the two would have. */
-async function previewOf(app: AppContext, call: TreeCall, undo: UndoPreview): Promise<object> {
+async function previewOf(app: AppContext, call: QueryCall, undo: UndoPreview): Promise<object> {
   const { survivor, restored, properties_lost, cohorts_lost_count } = undo
   const ids = restored.distinct_ids
   const [all, moved] =
@@ -292,7 +293,7 @@ const figuresOf = (person: PersonAfterUndo, event_count: number | null): object 
 /** Counts the events of a person, and those of them that are of some distinct ids. */
 async function countEvents(
   app: AppContext,
-  call: TreeCall,
+  call: QueryCall,
   person_id: Uint8Array,
   ids: readonly string[],
 ): Promise<readonly [number, number]> {

@@ -13,7 +13,8 @@ import {
 import { mapInSlices } from '../../threads/sliced-json.ts'
 import { formatUuid, uuidBytes } from '../../uuid.ts'
 import { readFilterParameters } from '../analytics/queries/filter-parameters.ts'
-import { runTree, type TreeCall } from '../analytics/queries/run-tree.ts'
+import type { QueryCall } from '../analytics/queries/query-context.ts'
+import { runTree } from '../analytics/queries/run-tree.ts'
 import { answerJson, answerResults } from '../answers/answers.ts'
 import { neighbourPages, queryValue, readPage, readSearch } from '../answers/pages.ts'
 import { answerRefusal } from '../answers/refusals.ts'
@@ -78,7 +79,7 @@ export const PERSON_ROUTES = [
   }),
 ] as const
 
-async function listPersons(app: AppContext, call: TreeCall): Promise<Response> {
+async function listPersons(app: AppContext, call: QueryCall): Promise<Response> {
   const { request } = call
   const format = listFormat(request)
   const wanted = {
@@ -107,7 +108,7 @@ async function listPersons(app: AppContext, call: TreeCall): Promise<Response> {
 /** Finds a page of persons, the newest first. Refuses filters that cannot be evaluated. */
 export async function findPersons(
   app: AppContext,
-  call: TreeCall,
+  call: QueryCall,
   request: PersonListRequest,
   page: PersonPage,
 ): Promise<{ readonly items: readonly object[]; readonly has_more: boolean }> {
@@ -127,7 +128,7 @@ export async function findPersons(
 }
 
 /** The context of the filters of a list of persons or groups. */
-export function contextOf(app: AppContext, { project }: TreeCall): ActorListContext {
+export function contextOf(app: AppContext, { project }: QueryCall): ActorListContext {
   return {
     timezone: project.timezone,
     now: app.now(),

@@ -9,7 +9,8 @@ import {
   relatedPersonsTree,
 } from '../../query/lists/related-actors.ts'
 import { formatUuid } from '../../uuid.ts'
-import { runTree, type TreeCall } from '../analytics/queries/run-tree.ts'
+import type { QueryCall } from '../analytics/queries/query-context.ts'
+import { runTree } from '../analytics/queries/run-tree.ts'
 import { answerJson } from '../answers/answers.ts'
 import { queryValue } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
@@ -61,7 +62,7 @@ function readActor(request: Request): ActorKey {
 
 async function personsOf(
   app: AppContext,
-  call: TreeCall,
+  call: QueryCall,
   one: ActorKey,
 ): Promise<readonly object[]> {
   const { rows } = await runTree(app, call, 'groups/related', relatedPersonsTree(one))
@@ -74,7 +75,7 @@ async function personsOf(
 
 async function groupsOf(
   app: AppContext,
-  call: TreeCall,
+  call: QueryCall,
   one: ActorKey,
   group_type_index: number,
 ): Promise<readonly object[]> {

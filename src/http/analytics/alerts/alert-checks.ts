@@ -1,4 +1,5 @@
 /** Checks alerts on their schedule: computes the insight, judges its last whole interval, and posts changes of the state to a webhook. */
+
 import type { Interval } from '../../../contract/insights/parts.ts'
 import {
   ALERT_INTERVALS_MS,
@@ -25,9 +26,10 @@ import type { PostResult } from '../../../plugins/webhook.ts'
 import { PeriodicTask } from '../../../targeting/shared/periodic-task.ts'
 import { HOUR_MS } from '../../../time.ts'
 import type { AppContext } from '../../app-context.ts'
-import { computeInsight, type InsightCall } from '../insights/insight-results.ts'
+import { computeInsight } from '../insights/insight-results.ts'
 import { backgroundCall } from '../member-calls.ts'
 import { queryEvents } from '../queries/event-queries.ts'
+import type { QueryCall } from '../queries/query-context.ts'
 import { FairRounds } from './fair-round.ts'
 import { postMessage } from './webhook-messages.ts'
 
@@ -199,7 +201,7 @@ type TrendLine = {
 }
 
 type SeriesReading = {
-  readonly call: InsightCall
+  readonly call: QueryCall
   readonly alert: Alert
   readonly interval: Interval
 }
@@ -288,7 +290,7 @@ function intervalOf({ query }: SavedInsight): Interval {
 /** Whether any event of the project happened since an instant: then those before it have arrived, as far as is known. */
 async function hasEventsSince(
   app: AppContext,
-  { project, request }: InsightCall,
+  { project, request }: QueryCall,
   since: string,
 ): Promise<boolean> {
   const query = 'select 1 from events where timestamp >= toDateTime({since}) limit 1'

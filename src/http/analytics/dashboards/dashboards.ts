@@ -1,4 +1,5 @@
 /** Dashboards of a project: list, create, read with their tiles, change. Deleting is a change. */
+
 import type { Static } from 'elysia'
 import {
   DashboardAnswer,
@@ -46,7 +47,6 @@ import { projectActivity } from '../../management/activity.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { projectRoute } from '../../route.ts'
 import {
-  type InsightCall,
   insightSerializer,
   NO_RESULT,
   overridesOn,
@@ -54,6 +54,7 @@ import {
   tryInsight,
   withFilters,
 } from '../insights/insight-results.ts'
+import type { QueryCall } from '../queries/query-context.ts'
 
 const DASHBOARD_BODY = validatorOf(DashboardBody)
 
@@ -224,7 +225,7 @@ function serializeListed(dashboard: Dashboard, nameAuthor: FindAuthor, is_shared
  */
 export async function serializeWholeDashboard(
   app: AppContext,
-  call: InsightCall,
+  call: QueryCall,
   dashboard: Dashboard,
   has_results: boolean,
 ): Promise<object> {
@@ -252,7 +253,7 @@ type TileAnswer = {
  */
 async function tilesOf(
   app: AppContext,
-  call: InsightCall,
+  call: QueryCall,
   dashboard: Dashboard,
   fallback: RefreshMode | null,
   only: ReadonlySet<number> | null = null,
@@ -299,7 +300,7 @@ function readTileIds(request: Request): ReadonlySet<number> | null {
 /** Returns the dashboard in the path. Refuses missing and deleted ones. */
 function findPresent(
   app: AppContext,
-  { project, params }: Pick<InsightCall, 'project'> & { readonly params: PathParams },
+  { project, params }: Pick<QueryCall, 'project'> & { readonly params: PathParams },
 ): Dashboard {
   return requirePresent(getDashboard(app.control, project.id, parseNumberId(params)))
 }

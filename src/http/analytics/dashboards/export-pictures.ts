@@ -1,4 +1,5 @@
 /** The picture of an export: drawn from the same answer that a public link has, with the rights of the caller who downloads it. */
+
 import { type Dashboard, getDashboard } from '../../../dashboards/dashboard.ts'
 import type { SavedInsight } from '../../../dashboards/insight.ts'
 import { PICTURE_TILES_MAX } from '../../../pictures/pictures.ts'
@@ -9,9 +10,10 @@ import { bytesOfJson } from '../../answers/answers.ts'
 import type { AppContext } from '../../app-context.ts'
 import { readSharedTiles } from '../../browser/shared.ts'
 import { withoutIdleTimeout } from '../../idle-timeout.ts'
-import { computeInsight, type InsightCall } from '../insights/insight-results.ts'
+import { computeInsight } from '../insights/insight-results.ts'
+import type { QueryCall } from '../queries/query-context.ts'
 
-export type PictureCall = InsightCall & { readonly project: Project }
+export type PictureCall = QueryCall & { readonly project: Project }
 
 /** The drawn members of an insight: a saved one, or a query with a name. */
 export type DrawnInsight = Pick<SavedInsight, 'name' | 'description' | 'query' | 'filters'>

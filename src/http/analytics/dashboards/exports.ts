@@ -2,6 +2,7 @@
  * Exports: a saved query whose answer is downloaded as a file. The answer is computed at each download and streamed, as
  * in POST query/ with `?format=csv`, by the rights of who downloads.
  */
+
 import type { Static } from 'elysia'
 import { ExportAnswer, ExportBody, ExportPage } from '../../../contract/analytics/exports.ts'
 import { PageQuery } from '../../../contract/common.ts'
@@ -26,8 +27,8 @@ import { boardEditor } from '../../callers/editors.ts'
 import { streamWithoutIdleTimeout, withoutIdleTimeout } from '../../idle-timeout.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { projectRoute } from '../../route.ts'
-import type { InsightCall } from '../insights/insight-results.ts'
 import { prepareSaved } from '../queries/query.ts'
+import type { QueryCall } from '../queries/query-context.ts'
 import { XLSX } from '../queries/query-formats.ts'
 import {
   type DrawnInsight,
@@ -179,7 +180,7 @@ function drawExport(app: AppContext, call: PictureCall, stored: SavedExport): Pr
 /** Returns the saved insight of an export, or its query under the name of its file. */
 function findExported(
   app: AppContext,
-  call: InsightCall,
+  call: QueryCall,
   { insight_id, context, filename }: Pick<SavedExport, 'context' | 'filename' | 'insight_id'>,
 ): DrawnInsight {
   const { query, source } = Object(context) as { readonly query?: Json; readonly source?: Json }
@@ -200,7 +201,7 @@ function findExported(
 
 function prepareExport(
   app: AppContext,
-  call: InsightCall,
+  call: QueryCall,
   wanted: Pick<SavedExport, 'context' | 'filename' | 'insight_id'>,
 ): PreparedQuery {
   return prepareSaved(app, call, findExported(app, call, wanted).query)
@@ -211,7 +212,7 @@ function findDashboard(app: AppContext, call: PictureCall, id: number) {
   return getNamed(get, 'dashboard', unknownId(id))
 }
 
-function findInsight(app: AppContext, { project }: InsightCall, id: number) {
+function findInsight(app: AppContext, { project }: QueryCall, id: number) {
   const get = () => requirePresent(getInsight(app.control, project.id, id))
   return getNamed(get, 'insight', unknownId(id))
 }

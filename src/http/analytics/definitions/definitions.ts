@@ -20,7 +20,8 @@ import type { AppContext } from '../../app-context.ts'
 import { authorFinder } from '../../callers/authors.ts'
 import type { PathParams } from '../../endpoint.ts'
 import { pathNames, projectRoute } from '../../route.ts'
-import { runTree, type TreeCall } from '../queries/run-tree.ts'
+import type { QueryCall } from '../queries/query-context.ts'
+import { runTree } from '../queries/run-tree.ts'
 import { filterEvents, filterProperties } from './definition-filters.ts'
 import {
   allDetectedProperties,
@@ -119,7 +120,7 @@ export function getDefinitionInPath<Name extends DetectedName>(
 }
 
 /** Lists properties; with a filter by events, the properties of these come first, or alone. */
-async function listProperties(app: AppContext, call: TreeCall): Promise<Response> {
+async function listProperties(app: AppContext, call: QueryCall): Promise<Response> {
   const { project, request } = call
   const stored = detectedProperties(app, project, readOwner(request))
   const wanted = filterProperties(request, stored)
@@ -144,7 +145,7 @@ async function listProperties(app: AppContext, call: TreeCall): Promise<Response
 /** The checks of properties of one owner by name, where the request wants them. Refuses too many. */
 async function checkTypes(
   app: AppContext,
-  call: TreeCall,
+  call: QueryCall,
   properties: readonly DetectedProperty[],
 ): Promise<ReadonlyMap<string, TypeCheck>> {
   if (!legacyBoolean(queryValues(call.request), 'check_types')) return new Map()
@@ -165,7 +166,7 @@ async function checkTypes(
 
 async function propertiesOf(
   app: AppContext,
-  call: TreeCall,
+  call: QueryCall,
   events: readonly string[],
 ): Promise<ReadonlySet<unknown>> {
   const tree = propertiesOfEventsTree(events)

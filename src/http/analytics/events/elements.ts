@@ -1,4 +1,5 @@
 /** Autocaptured elements: counts of clicks by elements chain, and values of element members. */
+
 import {
   ElementPage,
   ElementStats,
@@ -30,7 +31,8 @@ import {
 import type { AppContext } from '../../app-context.ts'
 import { projectRoute } from '../../route.ts'
 import { readFilterParameters } from '../queries/filter-parameters.ts'
-import { runTree, type TreeCall } from '../queries/run-tree.ts'
+import type { QueryCall } from '../queries/query-context.ts'
+import { runTree } from '../queries/run-tree.ts'
 
 /** Chains per page. */
 const PAGE_DEFAULT = 250
@@ -135,7 +137,7 @@ function readEvents(request: Request): readonly string[] {
 /** Reads the conditions on events. Refuses malformed dates and filters. */
 function readConditions(
   app: AppContext,
-  { project, request }: TreeCall,
+  { project, request }: QueryCall,
   events: readonly string[],
 ): readonly Expr[] {
   const now = app.now()

@@ -29,7 +29,8 @@ import { answerCsv, listFormat } from '../../persons/lists-as-csv.ts'
 import { valueItems } from '../../persons/person-analytics.ts'
 import { pathNames, projectRoute } from '../../route.ts'
 import { readFilterParameters } from '../queries/filter-parameters.ts'
-import { runTree, type TreeCall } from '../queries/run-tree.ts'
+import type { QueryCall } from '../queries/query-context.ts'
+import { runTree } from '../queries/run-tree.ts'
 
 /** The most events of one page. */
 const PAGE_MAX = 50_000
@@ -112,7 +113,7 @@ const ANY: EventListRequest = {
   properties: null,
 }
 
-async function listEvents(app: AppContext, call: TreeCall): Promise<Response> {
+async function listEvents(app: AppContext, call: QueryCall): Promise<Response> {
   const { request } = call
   const format = listFormat(request)
   const context = contextOf(app, call)
@@ -140,7 +141,7 @@ async function listEvents(app: AppContext, call: TreeCall): Promise<Response> {
 }
 
 /** Whether events show their persons: not to members without a right to read persons. */
-const showsPersons = (app: AppContext, call: TreeCall): boolean =>
+const showsPersons = (app: AppContext, call: QueryCall): boolean =>
   isShown(rightsAt(app.control, call.caller, call), 'event.person')
 
 /**
@@ -165,7 +166,7 @@ function nextAddress(
 /** Shows the events of one list: their persons repeat. */
 function eventSerializer(
   app: AppContext,
-  { project }: TreeCall,
+  { project }: QueryCall,
 ): (row: readonly unknown[]) => object {
   const stored = new Map<string, readonly string[]>()
   const distinctIdsOf = (person_id: string): readonly string[] => {
@@ -238,7 +239,7 @@ function isOldestFirst(request: Request): boolean {
 }
 
 /** The context of conditions on a project's events, now. */
-export function contextOf(app: AppContext, { project }: TreeCall): EventContext {
+export function contextOf(app: AppContext, { project }: QueryCall): EventContext {
   return {
     timezone: project.timezone,
     now: app.now(),

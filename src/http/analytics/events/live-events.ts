@@ -1,4 +1,5 @@
 /** Events as they are committed: as a stream of server-sent events, or once as JSON. */
+
 import { LiveEvents, LiveEventsQuery } from '../../../contract/analytics/events.ts'
 import { Refusal } from '../../../errors.ts'
 import { isShown, rightsAt } from '../../../projects/rights/rights.ts'
@@ -8,7 +9,8 @@ import { answerJsonText } from '../../answers/answers.ts'
 import { queryValue } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
 import { projectRoute } from '../../route.ts'
-import { runTree, type TreeCall } from '../queries/run-tree.ts'
+import type { QueryCall } from '../queries/query-context.ts'
+import { runTree } from '../queries/run-tree.ts'
 import { contextOf, readEventConditions } from './events.ts'
 import { type FindMatches, readMatchingBatch } from './live-batch.ts'
 import { LiveStreams } from './live-streams.ts'
@@ -54,7 +56,7 @@ export const LIVE_EVENT_ROUTES = [
 ] as const
 
 /** Returns the test for conditions of the query string beyond the event's name; null without any. */
-function matchFinder(app: AppContext, call: TreeCall): FindMatches | null {
+function matchFinder(app: AppContext, call: QueryCall): FindMatches | null {
   const conditions = readEventConditions(call.request)
   if (Object.values(conditions).every((condition) => condition === null)) return null
   return async (events) => {

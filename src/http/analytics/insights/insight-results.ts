@@ -19,10 +19,8 @@ import { queryValue, queryValues } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
 import { validatorOf } from '../../bodies/shape.ts'
 import { authorFinder } from '../../callers/authors.ts'
-import type { ClientSocket } from '../../endpoint.ts'
-import { withoutIdleTimeout } from '../../idle-timeout.ts'
 import { prepareSaved } from '../queries/query.ts'
-import type { QueryCaller } from '../queries/query-context.ts'
+import { askForCaller, type QueryCall } from '../queries/query-context.ts'
 
 /** The members of an insight's answer that come from its result. */
 export type InsightResult = {
@@ -57,11 +55,6 @@ type ResultOptions = {
   readonly mode: RefreshMode
   /** Filters and variables that a dashboard applies to all of its insights. */
   readonly overrides?: { readonly filters: Json; readonly variables: Json }
-}
-
-export type InsightCall = QueryCaller & {
-  readonly request: Request
-  readonly socket: ClientSocket
 }
 
 /** Reads the refresh mode of a request; by default nothing is computed. Refuses unknown modes. */
@@ -128,7 +121,7 @@ const FILTERS = validatorOf(FiltersOverride)
  */
 export async function computeInsight(
   app: AppContext,
-  call: InsightCall,
+  call: QueryCall,
   { query, filters }: Pick<SavedInsight, 'filters' | 'query'>,
   { mode, overrides }: ResultOptions,
 ): Promise<InsightResult> {
@@ -149,31 +142,23 @@ const HIDDEN = new Refusal('permission_denied', 'You do not have viewer access t
 /** Runs a prepared query and returns its answer in the members of an insight. */
 export async function runPrepared(
   app: AppContext,
-  call: InsightCall,
+  call: QueryCall,
   prepared: PreparedQuery,
   mode: RefreshMode,
 ): Promise<InsightResult> {
-  const leave = app.key_limits.enter(call.caller.id)
-  try {
-    const requested = { mode, client_query_id: null, signal: call.request.signal }
-    const { results, members } = await withoutIdleTimeout(call, () =>
-      app.query_service.askInParts(prepared, requested),
-    )
-    const answer: Readonly<Record<string, unknown>> = JSON.parse(members)
-    return {
-      result: results && new RawJson(results),
-      hasMore: answer['hasMore'] ?? null,
-      columns: answer['columns'] ?? null,
-      types: answer['types'] ?? null,
-      hogql: answer['hogql'] ?? null,
-      is_cached: answer['is_cached'] === true,
-      last_refresh: answer['last_refresh'] ?? null,
-      cache_target_age: answer['cache_target_age'] ?? null,
-      next_allowed_client_refresh: answer['next_allowed_client_refresh'] ?? null,
-      query_status: answer['query_status'] ?? null,
-    }
-  } finally {
-    leave()
+  const { results, members } = await askForCaller(app, call, () => prepared, mode)
+  const answer: Readonly<Record<string, unknown>> = JSON.parse(members)
+  return {
+    result: results && new RawJson(results),
+    hasMore: answer['hasMore'] ?? null,
+    columns: answer['columns'] ?? null,
+    types: answer['types'] ?? null,
+    hogql: answer['hogql'] ?? null,
+    is_cached: answer['is_cached'] === true,
+    last_refresh: answer['last_refresh'] ?? null,
+    cache_target_age: answer['cache_target_age'] ?? null,
+    next_allowed_client_refresh: answer['next_allowed_client_refresh'] ?? null,
+    query_status: answer['query_status'] ?? null,
   }
 }
 

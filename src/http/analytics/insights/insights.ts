@@ -1,4 +1,5 @@
 /** Saved insights of a project: list, create, compute, change. Deleting is a change. */
+
 import type { Static } from 'elysia'
 import {
   InsightAnswer,
@@ -30,10 +31,10 @@ import { boardEditor } from '../../callers/editors.ts'
 import type { PathParams } from '../../endpoint.ts'
 import { resource } from '../../resource.ts'
 import { pathNames, projectRoute } from '../../route.ts'
+import type { QueryCall } from '../queries/query-context.ts'
 import { findInsights } from './insight-filters.ts'
 import {
   computeInsight,
-  type InsightCall,
   type InsightResult,
   insightSerializer,
   NO_RESULT,
@@ -123,7 +124,7 @@ function findShowing(
 }
 
 /** Lists insights. They run one after the other, so that one list occupies one query slot. */
-async function answerInsights(app: AppContext, call: InsightCall): Promise<Response> {
+async function answerInsights(app: AppContext, call: QueryCall): Promise<Response> {
   const { caller, project, request } = call
   const result = await findInsights(app, request, {
     project_id: project.id,

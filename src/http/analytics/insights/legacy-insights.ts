@@ -1,4 +1,5 @@
 /** Insights computed without being saved, from legacy filters: `insights/trend/` and its siblings. */
+
 import {
   DirectInsightAnswer,
   DirectInsightBody,
@@ -13,7 +14,8 @@ import type { AppContext } from '../../app-context.ts'
 import { validatorOf } from '../../bodies/shape.ts'
 import { projectRoute, type Route } from '../../route.ts'
 import { prepareSaved } from '../queries/query.ts'
-import { type InsightCall, refreshByName, runPrepared } from './insight-results.ts'
+import type { QueryCall } from '../queries/query-context.ts'
+import { refreshByName, runPrepared } from './insight-results.ts'
 
 const BODY = validatorOf(DirectInsightBody)
 
@@ -62,7 +64,7 @@ export const DIRECT_INSIGHT_ROUTES = LEGACY_ROUTES.flatMap(([path, read]): reado
 
 async function askDirectly(
   app: AppContext,
-  call: InsightCall,
+  call: QueryCall,
   read: ReadLegacyFilters,
   input: LegacyParameters,
 ): Promise<Response> {

@@ -12,11 +12,15 @@ import {
 import { QUERY_READ } from '../../../projects/rights/ways.ts'
 import type { Project } from '../../../projects/settings/project.ts'
 import type { MemberLevel } from '../../../projects/tables.ts'
-import type { QueryContext } from '../../../query/kinds/prepared-query.ts'
+import type { PreparedQuery, QueryContext } from '../../../query/kinds/prepared-query.ts'
+import type { AnswerParts } from '../../../query/service/envelope.ts'
+import type { RefreshMode } from '../../../query/service/refresh.ts'
 import { listActions } from '../../../targeting/action.ts'
 import { listNamedCohorts } from '../../../targeting/cohorts/named-cohorts.ts'
 import { findExperimentById } from '../../../targeting/experiments/named-experiments.ts'
 import type { AppContext } from '../../app-context.ts'
+import type { ClientSocket } from '../../endpoint.ts'
+import { withoutIdleTimeout } from '../../idle-timeout.ts'
 import { readResource } from './resources.ts'
 
 /** The caller and their level in the project. */
@@ -61,5 +65,30 @@ export function queryContext(
     findVariable: (id) => findVariable(app.control, project.id, id),
     findExperiment: (id) => findExperimentById(app.control, project.id, id),
     resources: (name) => readResource(app.control, project.id, name, rights),
+  }
+}
+
+/** The caller, the project and the request of a query. */
+export type QueryCall = QueryCaller & { readonly request: Request; readonly socket: ClientSocket }
+
+/**
+ * Computes a query for a caller, and keeps the connection open meanwhile. Refuses `throttled` beyond the key's limits. The
+ * client's disconnect cancels the query.
+ */
+export async function askForCaller(
+  app: AppContext,
+  call: QueryCall,
+  prepare: () => PreparedQuery,
+  mode: RefreshMode = 'force_blocking',
+): Promise<AnswerParts> {
+  const leave = app.key_limits.enter(call.caller.id)
+  try {
+    const { signal } = call.request
+    const prepared = prepare()
+    return await withoutIdleTimeout(call, () =>
+      app.query_service.askInParts(prepared, { mode, client_query_id: null, signal }),
+    )
+  } finally {
+    leave()
   }
 }

@@ -32,11 +32,10 @@ import { answerJson, JSON_HEADERS } from '../../answers/answers.ts'
 import type { AppContext } from '../../app-context.ts'
 import { type Fault, keepingRecent, type Validator, validatorOf } from '../../bodies/shape.ts'
 import { replaceTexts } from '../../bodies/text-values.ts'
-import type { ClientSocket } from '../../endpoint.ts'
 import { streamWithoutIdleTimeout, withoutIdleTimeout } from '../../idle-timeout.ts'
 import { projectRoute } from '../../route.ts'
 import { answerEditorQuery } from './editor-queries.ts'
-import { callerOf, type QueryCaller, queryContext } from './query-context.ts'
+import { callerOf, type QueryCall, type QueryCaller, queryContext } from './query-context.ts'
 import { formatOf, type ResultFormat, type RowFormat } from './query-formats.ts'
 
 const REQUEST = keepingRecent(validatorOf(QueryRequest, refuseRequest))
@@ -145,18 +144,14 @@ function keyOf(app: AppContext, { caller: query_caller, project, level }: QueryC
   return { project_id: project.id, caller, id }
 }
 
-type QueryCall = QueryCaller & {
-  readonly body: Static<typeof QueryRequest>
-  readonly request: Request
-  readonly socket: ClientSocket
-}
+type QueryPost = QueryCall & { readonly body: Static<typeof QueryRequest> }
 
 type QueryResponse = { readonly response: Response; readonly is_over: boolean }
 
 /** Answers a query. `onEnd` is called when a streamed answer ends after this function returned. */
 async function answerQuery(
   app: AppContext,
-  asks: QueryCall,
+  asks: QueryPost,
   onEnd: () => void,
 ): Promise<QueryResponse> {
   const { body, request } = asks
@@ -220,7 +215,7 @@ const last_preparations = new WeakMap<object, LastPreparation>()
  * callers and projects are new objects after any write to that (`projects/lookups.ts`), and callers of browser sessions always;
  * insights depend on the time too.
  */
-function prepareOnce(app: AppContext, asks: QueryCaller, body: QueryCall['body']): PreparedQuery {
+function prepareOnce(app: AppContext, asks: QueryCaller, body: QueryPost['body']): PreparedQuery {
   const { caller, project, level } = asks
   const prepared = last_preparations.get(body)
   if (prepared?.project === project && prepared.caller === caller && prepared.level === level)
@@ -235,7 +230,7 @@ function prepareOnce(app: AppContext, asks: QueryCaller, body: QueryCall['body']
   return query
 }
 
-function prepare(app: AppContext, asks: QueryCaller, body: QueryCall['body']): PreparedQuery {
+function prepare(app: AppContext, asks: QueryCaller, body: QueryPost['body']): PreparedQuery {
   const { kind, query: input, depth } = unwrapQuery(body.query)
   const { filters_override: filters, variables_override: variables } = body
   const query = overrideFilters(input, filters)
@@ -265,7 +260,7 @@ function requireKindSchema(kind: QueryKind, query: object, depth: number): Query
 const checked_queries = new WeakMap<object, QueryNode>()
 
 /** Begins an export, which is refused as in POST query/, and returns the path under which its file is fetched. */
-async function beginDownload(app: AppContext, call: QueryCall, onEnd: () => void): Promise<string> {
+async function beginDownload(app: AppContext, call: QueryPost, onEnd: () => void): Promise<string> {
   const { body, request } = call
   const format = formatOf(request)
   if (!isRows(format)) {

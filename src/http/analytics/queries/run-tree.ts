@@ -2,27 +2,13 @@
 
 import type { Select } from '../../../hogql/syntax/ast.ts'
 import { memoizeValue } from '../../../memoize.ts'
-import type { Caller } from '../../../projects/rights/access.ts'
 import { rightsAt } from '../../../projects/rights/rights.ts'
-import type { Project } from '../../../projects/settings/project.ts'
-import type { MemberLevel } from '../../../projects/tables.ts'
 import { prepareTree } from '../../../query/kinds/compile-tree.ts'
 import type { QueryContext } from '../../../query/kinds/prepared-query.ts'
 import { listNamedCohorts } from '../../../targeting/cohorts/named-cohorts.ts'
 import { parseRows } from '../../../threads/sliced-json.ts'
 import type { AppContext } from '../../app-context.ts'
-import type { ClientSocket } from '../../endpoint.ts'
-import { withoutIdleTimeout } from '../../idle-timeout.ts'
-import { callerOf } from './query-context.ts'
-
-/** The caller, the project and the request. */
-export type TreeCall = {
-  readonly caller: Caller
-  readonly project: Project
-  readonly level: MemberLevel
-  readonly request: Request
-  readonly socket: ClientSocket
-}
+import { askForCaller, callerOf, type QueryCall } from './query-context.ts'
 
 type TreeRows = {
   readonly rows: readonly (readonly unknown[])[]
@@ -30,7 +16,7 @@ type TreeRows = {
 }
 
 /** The query context of a call: the project's catalog, without the tables hidden from the caller. */
-function contextOf(app: AppContext, { caller, project, level }: TreeCall): QueryContext {
+function contextOf(app: AppContext, { caller, project, level }: QueryCall): QueryContext {
   const rights = rightsAt(app.control, caller, { project, level })
   return {
     project: { ...project, ...callerOf(caller, rights) },
@@ -51,25 +37,14 @@ const NO_ROWS = Buffer.from('[]')
  */
 export async function runTree(
   app: AppContext,
-  call: TreeCall,
+  call: QueryCall,
   name: string,
   tree: Select,
   overrides: Partial<Pick<QueryContext, 'actions' | 'property_types'>> = {},
 ): Promise<TreeRows> {
-  const { caller, request } = call
-  const leave = app.key_limits.enter(caller.id)
-  try {
-    const prepared = prepareTree(name, tree, { ...contextOf(app, call), ...overrides })
-    const { results, members } = await withoutIdleTimeout(call, () =>
-      app.query_service.askInParts(prepared, {
-        mode: 'force_blocking',
-        client_query_id: null,
-        signal: request.signal,
-      }),
-    )
-    const { has_more }: { has_more: boolean } = JSON.parse(members)
-    return { rows: await parseRows(results ?? NO_ROWS), has_more }
-  } finally {
-    leave()
-  }
+  const { results, members } = await askForCaller(app, call, () =>
+    prepareTree(name, tree, { ...contextOf(app, call), ...overrides }),
+  )
+  const { has_more }: { has_more: boolean } = JSON.parse(members)
+  return { rows: await parseRows(results ?? NO_ROWS), has_more }
 }

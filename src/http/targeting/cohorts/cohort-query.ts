@@ -4,7 +4,7 @@ import { Refusal } from '../../../errors.ts'
 import { parseRows } from '../../../threads/sliced-json.ts'
 import { isUuid, uuidBytes } from '../../../uuid.ts'
 import { prepareSaved } from '../../analytics/queries/query.ts'
-import type { TreeCall } from '../../analytics/queries/run-tree.ts'
+import type { QueryCall } from '../../analytics/queries/query-context.ts'
 import type { AppContext } from '../../app-context.ts'
 import { withoutIdleTimeout } from '../../idle-timeout.ts'
 
@@ -24,7 +24,7 @@ export function personsInQuery(
 
 async function askPersons(
   app: AppContext,
-  call: TreeCall,
+  call: QueryCall,
   query: Readonly<Record<string, unknown>>,
 ): Promise<readonly Uint8Array[]> {
   const { caller, request } = call

@@ -35,7 +35,7 @@ import { mapInSlices } from '../../../threads/sliced-json.ts'
 import { pathOf, queryOf } from '../../addresses.ts'
 import { readFilterParameters } from '../../analytics/queries/filter-parameters.ts'
 import { requireShownBehaviors } from '../../analytics/queries/hidden-tables.ts'
-import type { TreeCall } from '../../analytics/queries/run-tree.ts'
+import type { QueryCall } from '../../analytics/queries/query-context.ts'
 import { answerJson, answerResults } from '../../answers/answers.ts'
 import { answerPage, type PageRequest, readPage, readSearch } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
@@ -228,7 +228,7 @@ function serializeNow(app: AppContext, to: ShownTo, cohort: CohortRow): object {
 }
 
 /** The cohort whose persons a new static one takes; null without one. Refuses the filters of an older insight. */
-function findSource(app: AppContext, { request, project }: TreeCall): CohortRow | null {
+function findSource(app: AppContext, { request, project }: QueryCall): CohortRow | null {
   const fields = new URLSearchParams(queryOf(request.url))
   if (fields.has('insight')) {
     const detail =
@@ -255,7 +255,7 @@ function requireNames(names: readonly string[], attr: string): void {
 
 async function answerMembers(
   app: AppContext,
-  call: TreeCall,
+  call: QueryCall,
   cohort: CohortRow,
 ): Promise<Response> {
   const { request } = call
@@ -279,7 +279,7 @@ async function answerMembers(
 /** Finds a page of members: those that filters select by a query, all of them from the list of members. */
 async function findMembers(
   app: AppContext,
-  call: TreeCall,
+  call: QueryCall,
   { id: cohort_id, project_id }: CohortRow,
   page: PageRequest,
 ): Promise<{ readonly items: readonly object[]; readonly has_more: boolean }> {

@@ -22,7 +22,8 @@ import { isSecondary, listLinks } from '../../../targeting/experiments/experimen
 import { nameExperiment } from '../../../targeting/experiments/named-experiments.ts'
 import { uuidOf } from '../../../targeting/experiments/saved-metric.ts'
 import { getFlag } from '../../../targeting/flags/flag.ts'
-import { runTree, type TreeCall } from '../../analytics/queries/run-tree.ts'
+import type { QueryCall } from '../../analytics/queries/query-context.ts'
+import { runTree } from '../../analytics/queries/run-tree.ts'
 import { answerJson } from '../../answers/answers.ts'
 import type { AppContext } from '../../app-context.ts'
 import type { PathParams } from '../../endpoint.ts'
@@ -97,7 +98,7 @@ function sortMetrics(metrics: readonly unknown[], order: unknown): readonly unkn
 
 type TestedExperiment = { readonly trial: ExperimentTrial }
 
-type ExperimentCall = TreeCall & { readonly params: PathParams }
+type ExperimentCall = QueryCall & { readonly params: PathParams }
 
 /** Returns the experiment of the path. Refuses one without a start. */
 export function experimentInPath(
@@ -113,7 +114,7 @@ export function experimentInPath(
 /** Counts persons by variant. */
 async function askExposures(
   app: AppContext,
-  call: TreeCall,
+  call: QueryCall,
   trial: ExperimentTrial,
 ): Promise<object> {
   const tree = exposuresTree(trial, insightContextOf(app, call.project))
@@ -143,7 +144,7 @@ const METRIC_REFUSALS: ReadonlySet<string> = new Set(['invalid_input', 'permissi
 /** Computes metrics one after the other: each is a query, and a refused one reports its refusal. */
 async function resultsOf(
   app: AppContext,
-  call: TreeCall,
+  call: QueryCall,
   { trial }: TestedExperiment,
   metrics: readonly unknown[],
 ): Promise<readonly object[]> {

@@ -1,4 +1,5 @@
 /** Results of one metric of an experiment, day by day. */
+
 import {
   TimeseriesAnswer,
   TimeseriesQuery,
@@ -11,7 +12,8 @@ import type { ExperimentTrial } from '../../../insights/experiments/trees/exposu
 import { metricTree } from '../../../insights/experiments/trees/trees.ts'
 import type { Experiment } from '../../../targeting/experiments/experiment.ts'
 import { uuidOf } from '../../../targeting/experiments/saved-metric.ts'
-import { runTree, type TreeCall } from '../../analytics/queries/run-tree.ts'
+import type { QueryCall } from '../../analytics/queries/query-context.ts'
+import { runTree } from '../../analytics/queries/run-tree.ts'
 import { answerJson } from '../../answers/answers.ts'
 import { queryValue } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
@@ -58,7 +60,7 @@ function metricOf(app: AppContext, experiment: Experiment, uuid: string): unknow
 }
 
 /** Runs one query for each of the last days, over the data up to the day's end. Earlier days are omitted. */
-async function seriesOf(app: AppContext, call: TreeCall, trial: ExperimentTrial, raw: unknown) {
+async function seriesOf(app: AppContext, call: QueryCall, trial: ExperimentTrial, raw: unknown) {
   const metric = readMetric(raw, 'metric_uuid')
   const context = insightContextOf(app, call.project)
   const days = daysOf(trial, context)
