@@ -76,6 +76,7 @@ export const FEATURE_FLAG_ROUTES = resource({
     run: changeFlag,
   },
   more: [REPLACE_ROUTE],
+  activity: { summary: 'List the activity log of a flag.', scope: 'FeatureFlag' },
 })
 
 function changeFlag(

@@ -1,6 +1,5 @@
-/** Read actions on flags: evaluate for a person, reasons, status, activity, blast radius. */
+/** Read actions on flags: evaluate for a person, reasons, status, blast radius. */
 
-import { ActivityQuery, ItemActivityAnswer } from '../../../contract/management/project.ts'
 import { FlagCohortAnswer } from '../../../contract/targeting/cohorts.ts'
 import {
   BlastAnswer,
@@ -33,7 +32,6 @@ import { answerBytes, answerJson, JSON_HEADERS } from '../../answers/answers.ts'
 import type { AppContext } from '../../app-context.ts'
 import { validatorOf } from '../../bodies/shape.ts'
 import { targetingEditor } from '../../callers/editors.ts'
-import { projectActivity } from '../../management/activity.ts'
 import { parseNumberId } from '../../path-ids.ts'
 import { projectRoute } from '../../route.ts'
 import { cohortSerializer } from '../cohorts/cohort-serializer.ts'
@@ -162,19 +160,6 @@ export const FLAG_ACTION_ROUTES = [
       const flag = getFlag(app.control, project.id, parseNumberId(params))
       const dependants = listDependants(targetingEditor(app, project, caller).definitions, flag)
       return answerJson(dependants.map(({ id, key, name }) => ({ id, key, name: name || key })))
-    },
-  }),
-  projectRoute({
-    method: 'GET',
-    path: 'feature_flags/:id/activity/',
-    scope: 'activity_log:read',
-    summary: 'List the activity log of a flag.',
-    query: ActivityQuery,
-    answers: { 200: ItemActivityAnswer },
-    answer: (app, call) => {
-      const { params, project } = call
-      const item_id = String(getFlag(app.control, project.id, parseNumberId(params)).id)
-      return answerJson(projectActivity(app, call, { scope: 'FeatureFlag', item_id }))
     },
   }),
 ] as const
