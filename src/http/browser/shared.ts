@@ -8,7 +8,6 @@ import { Refusal } from '../../errors.ts'
 import { senderNetwork } from '../../networks.ts'
 import type { Caller } from '../../projects/rights/access.ts'
 import { hasRight, isShown, rightsAt } from '../../projects/rights/rights.ts'
-import type { Project } from '../../projects/settings/project.ts'
 import { KeyLimits } from '../../query/service/key-limits.ts'
 import { tryInsight, withFilters } from '../analytics/insights/insight-results.ts'
 import { actForMember } from '../analytics/member-calls.ts'
@@ -71,7 +70,7 @@ function getShared(app: AppContext, token: string) {
 /** Serializes the tiles. Insights run one after the other, so that one reader occupies one query slot. */
 export async function readSharedTiles(
   app: AppContext,
-  call: QueryCall & { readonly project: Project },
+  call: QueryCall,
   dashboard: Dashboard,
   tiles_max = Number.POSITIVE_INFINITY,
 ): Promise<readonly object[]> {

@@ -1,4 +1,5 @@
 /** Posts subscribed dashboards to their webhooks: the figures as JSON, and a picture where this machine has Chromium. */
+
 import type { Dashboard } from '../../../dashboards/dashboard.ts'
 import {
   listDueSubscriptions,
@@ -11,12 +12,9 @@ import { PeriodicTask } from '../../../targeting/shared/periodic-task.ts'
 import { bytesOfJson } from '../../answers/answers.ts'
 import type { AppContext } from '../../app-context.ts'
 import { readSharedTiles } from '../../browser/shared.ts'
-import {
-  drawDashboard,
-  type PictureCall,
-  requireDrawnDashboard,
-} from '../dashboards/export-pictures.ts'
+import { drawDashboard, requireDrawnDashboard } from '../dashboards/export-pictures.ts'
 import { backgroundCall } from '../member-calls.ts'
+import type { QueryCall } from '../queries/query-context.ts'
 import { FairRounds } from './fair-round.ts'
 import { postMessage } from './webhook-messages.ts'
 
@@ -82,7 +80,7 @@ const TOOK_LONG = 'The figures of the dashboard took too long.'
 
 async function messageOf(
   app: AppContext,
-  call: PictureCall,
+  call: QueryCall,
   { title, project_id }: Subscription,
   dashboard: Dashboard,
 ): Promise<object> {
@@ -104,7 +102,7 @@ async function messageOf(
 /** The picture of a dashboard; null where there is no Chromium, or it could not draw in time. */
 async function drawPicture(
   app: AppContext,
-  call: PictureCall,
+  call: QueryCall,
   dashboard: Dashboard,
 ): Promise<string | null> {
   try {

@@ -5,7 +5,6 @@ import type { SavedInsight } from '../../../dashboards/insight.ts'
 import { PICTURE_TILES_MAX } from '../../../pictures/pictures.ts'
 import { requireRight, rightsAt } from '../../../projects/rights/rights.ts'
 import { DASHBOARD_READ } from '../../../projects/rights/ways.ts'
-import type { Project } from '../../../projects/settings/project.ts'
 import { bytesOfJson } from '../../answers/answers.ts'
 import type { AppContext } from '../../app-context.ts'
 import { readSharedTiles } from '../../browser/shared.ts'
@@ -13,13 +12,11 @@ import { withoutIdleTimeout } from '../../idle-timeout.ts'
 import { computeInsight } from '../insights/insight-results.ts'
 import type { QueryCall } from '../queries/query-context.ts'
 
-export type PictureCall = QueryCall & { readonly project: Project }
-
 /** The drawn members of an insight: a saved one, or a query with a name. */
 export type DrawnInsight = Pick<SavedInsight, 'name' | 'description' | 'query' | 'filters'>
 
 /** Returns the dashboard that is to be drawn. Refuses callers who may not read dashboards. */
-export function requireDrawnDashboard(app: AppContext, call: PictureCall, id: number): Dashboard {
+export function requireDrawnDashboard(app: AppContext, call: QueryCall, id: number): Dashboard {
   requireRight(rightsAt(app.control, call.caller, call), DASHBOARD_READ)
   return getDashboard(app.control, call.project.id, id)
 }
@@ -27,7 +24,7 @@ export function requireDrawnDashboard(app: AppContext, call: PictureCall, id: nu
 /** Computes an insight and draws it. */
 export async function drawInsight(
   app: AppContext,
-  call: PictureCall,
+  call: QueryCall,
   insight: DrawnInsight,
 ): Promise<Uint8Array> {
   const computed = await computeInsight(app, call, insight, { mode: 'blocking' })
@@ -42,7 +39,7 @@ export async function drawInsight(
 /** Computes the insights of a dashboard, as far as a picture shows them, and draws it. */
 export async function drawDashboard(
   app: AppContext,
-  call: PictureCall,
+  call: QueryCall,
   dashboard: Dashboard,
 ): Promise<Uint8Array> {
   const { name, description } = dashboard
@@ -52,7 +49,7 @@ export async function drawDashboard(
 
 async function draw(
   app: AppContext,
-  { project, request, socket }: PictureCall,
+  { project, request, socket }: QueryCall,
   dashboard: object,
   size: 'insight' | 'dashboard',
 ): Promise<Uint8Array> {

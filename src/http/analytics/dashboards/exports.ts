@@ -34,7 +34,6 @@ import {
   type DrawnInsight,
   drawDashboard,
   drawInsight,
-  type PictureCall,
   requireDrawnDashboard,
 } from './export-pictures.ts'
 
@@ -160,7 +159,7 @@ function findFormat(name: string): ExportFileFormat {
 }
 
 /** Refuses a query whose answer cannot be written in the format. */
-function requireExportable(app: AppContext, call: PictureCall, wanted: WantedExport): void {
+function requireExportable(app: AppContext, call: QueryCall, wanted: WantedExport): void {
   if (findFormat(wanted.export_format).form !== 'png') {
     requireRows(prepareExport(app, call, wanted))
     return
@@ -170,7 +169,7 @@ function requireExportable(app: AppContext, call: PictureCall, wanted: WantedExp
   else prepareExport(app, call, wanted)
 }
 
-function drawExport(app: AppContext, call: PictureCall, stored: SavedExport): Promise<Uint8Array> {
+function drawExport(app: AppContext, call: QueryCall, stored: SavedExport): Promise<Uint8Array> {
   const { dashboard_id } = stored
   return dashboard_id === null
     ? drawInsight(app, call, findExported(app, call, stored))
@@ -207,7 +206,7 @@ function prepareExport(
   return prepareSaved(app, call, findExported(app, call, wanted).query)
 }
 
-function findDashboard(app: AppContext, call: PictureCall, id: number) {
+function findDashboard(app: AppContext, call: QueryCall, id: number) {
   const get = () => requirePresent(requireDrawnDashboard(app, call, id))
   return getNamed(get, 'dashboard', unknownId(id))
 }
