@@ -1,4 +1,5 @@
 /** EDGE_TABLES: the tables of control.db that an edge has copies of, for the projects that it serves. */
+import type { GroupTypeCopy } from '../storage/persons/edge-persons.ts'
 
 type EdgeTable = {
   readonly name: string
@@ -44,16 +45,9 @@ export const EDGE_TABLES: readonly EdgeTable[] = [
 /** A row as it is sent: columns by name. A column that the receiver does not know is ignored. */
 export type ReplicatedRow = Readonly<Record<string, string | number | null>>
 
-/** A group type of a project; these are in events.db. */
-export type CopiedGroupType = {
-  readonly project_id: number
-  readonly group_type: string
-  readonly group_type_index: number
-}
-
 /** The body of `GET /_edge/v1/definitions`. */
 export type CopiedDefinitions = {
   readonly wire: number
   readonly tables: Readonly<Record<string, readonly ReplicatedRow[]>>
-  readonly group_types: readonly CopiedGroupType[]
+  readonly group_types: readonly GroupTypeCopy[]
 }

@@ -3,8 +3,9 @@ import { MIB } from '../bytes.ts'
 import { errorMessage } from '../error-message.ts'
 import { isObject } from '../json.ts'
 import { EdgeCopies } from '../storage/control/edge-copies.ts'
+import type { GroupTypeCopy } from '../storage/persons/edge-persons.ts'
 import { SECOND_MS } from '../time.ts'
-import { type CopiedDefinitions, type CopiedGroupType, EDGE_TABLES } from './definition-tables.ts'
+import { type CopiedDefinitions, EDGE_TABLES } from './definition-tables.ts'
 import { BackOff, type Home, HomeError, readJson, sleep } from './home.ts'
 import { WIRE_VERSION } from './report.ts'
 
@@ -18,7 +19,7 @@ type DefinitionsContext = {
   readonly home: Home
   readonly refresh_ms: number
   /** Receives the group types of all projects: they are stored with persons. */
-  readonly takeGroupTypes: (types: readonly CopiedGroupType[]) => void
+  readonly takeGroupTypes: (types: readonly GroupTypeCopy[]) => void
   readonly log: { readonly warn: (fields: object, message: string) => void }
   readonly now: () => Date
 }

@@ -3,8 +3,7 @@ import { Capture, type CaptureSettings } from '../ingest/threads/capture.ts'
 import { startDataWorker } from '../ingest/threads/data-worker.ts'
 import type { FromDataThread } from '../ingest/threads/messages.ts'
 import type { MovedEntries } from '../storage/log/edge-entries.ts'
-import type { CopiesFromHome } from '../storage/persons/edge-persons.ts'
-import type { CopiedGroupType } from './definition-tables.ts'
+import type { CopiesFromHome, GroupTypeCopy } from '../storage/persons/edge-persons.ts'
 import type { ToEdgeThread } from './messages.ts'
 
 export type EdgeCapture = {
@@ -17,7 +16,7 @@ export type EdgeCapture = {
   readonly resume: (project_id: number) => void
   /** Stores copies of persons, groups and group types. */
   readonly replicate: (copies: CopiesFromHome) => void
-  readonly takeGroupTypes: (types: readonly CopiedGroupType[]) => void
+  readonly takeGroupTypes: (types: readonly GroupTypeCopy[]) => void
 }
 
 /** `onStored` is called after each commit. */

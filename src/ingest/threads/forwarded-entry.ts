@@ -234,10 +234,10 @@ function isUpdate(value: unknown): boolean {
   if (!isObject(value)) return false
   const { is_about_person, set, set_once, unset } = value
   const has_sets = isObject(set) && isObject(set_once) && typeof is_about_person === 'boolean'
-  return has_sets && areTexts(unset)
+  return has_sets && isTextList(unset)
 }
 
-const areTexts = (value: unknown): boolean =>
+const isTextList = (value: unknown): boolean =>
   Array.isArray(value) && value.every((text) => typeof text === 'string')
 
 function isMerge(value: unknown): boolean {
@@ -254,7 +254,7 @@ function isGroupClaim(value: unknown): boolean {
   if (!isObject(value)) return false
   const { group_type, group_key, set, unset } = value
   const is_named = isGroupText(group_type) && isGroupText(group_key)
-  return is_named && isObject(set) && isMissingOr(unset, areTexts)
+  return is_named && isObject(set) && isMissingOr(unset, isTextList)
 }
 
 function isTextPair(value: unknown): boolean {
@@ -326,9 +326,6 @@ function isOverride(value: unknown): value is ForwardedOverride {
   if (!Array.isArray(value) || value.length !== 3) return false
   return value.every((text) => typeof text === 'string' && text.length <= OVERRIDE_TEXT_LENGTH_MAX)
 }
-
-const isTextList = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((text) => typeof text === 'string')
 
 function isDropCount(value: unknown): boolean {
   if (!Array.isArray(value) || value.length !== 2) return false

@@ -36,7 +36,8 @@ export type CopiesFromHome = {
   readonly groups: readonly CopiedGroup[]
 }
 
-type GroupTypeCopy = {
+/** A group type of a project; these are in events.db. */
+export type GroupTypeCopy = {
   readonly project_id: number
   readonly group_type: string
   readonly group_type_index: number
