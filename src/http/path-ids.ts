@@ -1,5 +1,6 @@
 /** Parses ids in paths; a malformed id is answered 404. */
 import { Refusal } from '../errors.ts'
+import { isUuid } from '../uuid.ts'
 import type { PathParams } from './endpoint.ts'
 
 /** Parses the number `:id` of the path. Refuses anything else as not found. */
@@ -12,6 +13,6 @@ export function parseNumberId(params: PathParams): number {
 /** Parses a UUID in the path, in lower case. Refuses anything else as not found. */
 export function parseUuidId(params: PathParams, name = 'id'): string {
   const text = (params[name] ?? '').toLowerCase()
-  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)) return text
+  if (isUuid(text)) return text
   throw new Refusal('not_found', 'Not found.')
 }

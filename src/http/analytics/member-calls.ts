@@ -29,7 +29,8 @@ export function actForMember(
   return { caller, project, level }
 }
 
-const READ_SCOPES: Scopes = ['dashboard:read', 'insight:read', 'query:read']
+/** The scopes of links, alerts and subscriptions. */
+export const READ_SCOPES: Scopes = ['dashboard:read', 'insight:read', 'query:read']
 
 /** Returns a call that computes insights for a member in the background, until `signal`. Refuses as `actForMember` does. */
 export function backgroundCall(

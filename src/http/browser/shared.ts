@@ -6,11 +6,10 @@ import { findSharedDashboard } from '../../dashboards/sharing.ts'
 import { listTiles, type Tile } from '../../dashboards/tile.ts'
 import { Refusal } from '../../errors.ts'
 import { senderNetwork } from '../../networks.ts'
-import type { Caller } from '../../projects/rights/access.ts'
 import { hasRight, isShown, rightsAt } from '../../projects/rights/rights.ts'
 import { KeyLimits } from '../../query/service/key-limits.ts'
 import { tryInsight, withFilters } from '../analytics/insights/insight-results.ts'
-import { actForMember } from '../analytics/member-calls.ts'
+import { actForMember, READ_SCOPES } from '../analytics/member-calls.ts'
 import type { QueryCall } from '../analytics/queries/query-context.ts'
 import { answerJsonWithRaw } from '../answers/answers.ts'
 import { compressAnswer } from '../answers/compress.ts'
@@ -20,9 +19,6 @@ import type { ClientSocket } from '../endpoint.ts'
 
 /** Reads of one link from one network; a screen on the wall reads once in some minutes. */
 const READS_PER_MINUTE = 30
-
-/** The scopes of a link; it never has more than the rights of the member who opened it. */
-const SHARED_SCOPES: Caller['scopes'] = ['dashboard:read', 'insight:read', 'query:read']
 
 const NO_STORE = { 'Cache-Control': 'no-store', 'X-Robots-Tag': 'noindex' }
 
@@ -58,7 +54,7 @@ function getShared(app: AppContext, token: string) {
   const shared = findSharedDashboard(app.control, token)
   if (shared === null) throw new Refusal('not_found', 'This link is no longer valid, or never was.')
   const { dashboard, user_id } = shared
-  const member = { id: `link of dashboard ${dashboard.id}`, user_id, scopes: SHARED_SCOPES }
+  const member = { id: `link of dashboard ${dashboard.id}`, user_id, scopes: READ_SCOPES }
   const { caller, project, level } = actForMember(app.control, member, dashboard.project_id)
   const rights = rightsAt(app.control, caller, { project, level })
   if (!hasRight(rights, { scope: 'dashboard:read', by: 'key_and_level' })) {

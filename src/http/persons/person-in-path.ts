@@ -5,18 +5,17 @@ import { type ActivityEntry, recordActivity } from '../../projects/activity.ts'
 import type { Caller } from '../../projects/rights/access.ts'
 import type { Project } from '../../projects/settings/project.ts'
 import type { ListedPerson } from '../../targeting/shared/person-reads.ts'
-import { formatUuid, uuidBytes } from '../../uuid.ts'
+import { formatUuid, isUuid, uuidBytes } from '../../uuid.ts'
 import type { AppContext } from '../app-context.ts'
 import type { PathParams } from '../endpoint.ts'
 import { pathNames } from '../route.ts'
 import { nameOfPerson } from './person-serializer.ts'
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const NUMBER = /^\d+$/
 
 /** Parses a person's id to 16 bytes. Refuses a malformed one, naming `attr`. */
 export function personIdOf(text: string, attr: string | null = null): Uint8Array {
-  if (UUID.test(text)) return uuidBytes(text)
+  if (isUuid(text)) return uuidBytes(text)
   throw new Refusal(
     'invalid_input',
     'The ID provided does not look like a personID. If you are using a distinctId, please use /persons?distinct_id=X instead.',

@@ -20,7 +20,7 @@ import {
 import { valuesTree } from '../../../query/lists/property-values.ts'
 import { mapInSlices } from '../../../threads/sliced-json.ts'
 import { DAY_US, SECOND_US } from '../../../time.ts'
-import { uuidBytes } from '../../../uuid.ts'
+import { isUuid, uuidBytes } from '../../../uuid.ts'
 import { queryOf } from '../../addresses.ts'
 import { answerJson, answerResults } from '../../answers/answers.ts'
 import { pageAddress, queryValue, readPage } from '../../answers/pages.ts'
@@ -41,8 +41,6 @@ const VALUES_US = 7n * DAY_US
 
 /** The most distinct ids shown for the person of an event: a list repeats the same persons. */
 const IDS_MAX = 100
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 export const EVENT_ROUTES = [
   projectRoute({
@@ -91,7 +89,7 @@ export const EVENT_ROUTES = [
     answers: { 200: EventItem },
     answer: async (app, call) => {
       const uuid = pathNames(call.params, 'id')
-      if (!UUID.test(uuid)) throw new Refusal('invalid_input', 'Invalid UUID', { attr: 'id' })
+      if (!isUuid(uuid)) throw new Refusal('invalid_input', 'Invalid UUID', { attr: 'id' })
       const has_persons = showsPersons(app, call)
       const page = { limit: 1, offset: 0, is_oldest_first: false, has_persons }
       const tree = eventsTree({ ...ANY, uuid: uuid.toLowerCase() }, page, contextOf(app, call))
@@ -219,7 +217,7 @@ export function readEventConditions(
   request: Request,
 ): Pick<EventListRequest, 'distinct_id' | 'person_id' | 'properties'> {
   const person_id = queryValue(request, 'person_id') || null
-  if (person_id !== null && !UUID.test(person_id)) {
+  if (person_id !== null && !isUuid(person_id)) {
     throw new Refusal('invalid_input', 'Must be a valid UUID.', { attr: 'person_id' })
   }
   return {
