@@ -26,7 +26,7 @@ import { countFiles, isShipped } from '../storage/log/shipments.ts'
 import { openClaims } from './home-store.ts'
 
 /** The part of an engine that the rest of the server uses. */
-type EnginePart = Pick<QueryEngine, 'ask' | 'close' | 'state' | 'wake'>
+export type EnginePart = Pick<QueryEngine, 'ask' | 'close' | 'state' | 'wake'>
 
 /** The longest time that a query waits for ClickHouse to have the events captured before it. */
 const FRESH_MS_MAX = 2000

@@ -6,7 +6,7 @@ import { QueryEngine } from '../query/engine/engine.ts'
 import type { SnapshotJob } from '../snapshots/job.ts'
 import type { Control } from '../storage/control/control-db.ts'
 import type { Timings } from '../threads/timings.ts'
-import { openClickHouse } from './clickhouse.ts'
+import { type EnginePart, openClickHouse } from './clickhouse.ts'
 import { openSnapshots } from './snapshots.ts'
 
 type EventParts = {
@@ -18,7 +18,7 @@ type EventParts = {
 
 /** An engine that answers queries, and the job that takes events out of the log. Close the job first, both before ingestion. */
 export type EventHolder = {
-  readonly engine: Pick<QueryEngine, 'ask' | 'close' | 'state' | 'wake'>
+  readonly engine: EnginePart
   readonly snapshots: Pick<SnapshotJob, 'close' | 'forgetProject' | 'start' | 'work'>
   readonly are_in_clickhouse: boolean
 }
