@@ -37,6 +37,10 @@ const CAME: readonly (readonly [Readonly<Record<string, unknown>>, channel: stri
   [{ $referring_domain: 'com.google.android.gm' }, 'Email'],
   [{ $referring_domain: 'shopping.yahoo.co.jp' }, 'Organic Shopping'],
   [{ $referring_domain: '$direct', fbclid: 'ABC' }, 'Organic Social'],
+  // Facebook and Instagram name themselves so in the addresses of their ads.
+  [{ utm_source: 'fb', utm_medium: 'paid' }, 'Paid Social'],
+  [{ utm_source: 'IG' }, 'Organic Social'],
+  [{ $referring_domain: 'www.ig.com' }, 'Referral'],
   [{ $referring_domain: 'example.com', utm_source: 123, utm_medium: 123 }, 'Referral'],
 ]
 

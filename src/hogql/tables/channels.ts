@@ -5,7 +5,7 @@ const MAIL_APPS = 'mail\\\\.(google|aol|yahoo)|android\\\\.gm|gmail|mobilemail|o
 const SHOPPING = 'amazon|ebay|etsy|shopify|alibaba|aliexpress|walmart|stripe|shopping'
 const VIDEO = 'youtube|vimeo|twitch|dailymotion|netflix|hulu'
 const SOCIAL =
-  'facebook|instagram|twitter|linkedin|reddit|pinterest|tiktok|snapchat|threads|mastodon|bsky|bluesky|quora|tumblr|vk|weibo|whatsapp|telegram|discord|hacker-?news|news\\\\.ycombinator|(plus|groups)\\\\.google|t\\\\.co$|x\\\\.com$|lnkd\\\\.in'
+  'facebook|instagram|twitter|linkedin|reddit|pinterest|tiktok|snapchat|threads|mastodon|bsky|bluesky|quora|tumblr|vk|weibo|whatsapp|telegram|discord|hacker-?news|news\\\\.ycombinator|(plus|groups)\\\\.google|t\\\\.co$|x\\\\.com$|lnkd\\\\.in|^(fb|ig)$|(fb|ig)\\\\.me'
 const SEARCH =
   'google|bing|duckduckgo|yahoo|baidu|yandex|ecosia|qwant|naver|startpage|kagi|sogou|seznam|brave'
 
@@ -67,7 +67,7 @@ const isPaid = [
   `${gad_source} IS NOT NULL`,
 ].join(' or ')
 
-/** Without a referring domain, as of a server's events, nobody knows how a session came. */
+/** A session without a referring domain, as of a server's events, is not direct: how it came is unknown. */
 const isDirect = [
   `${domain} = '$direct'`,
   `${medium} IS NULL`,
