@@ -196,10 +196,21 @@ describe('EventsQuery', () => {
     const chained = await histories.open({})
     const clicked = (distinct_id: string, $elements_chain: string) =>
       event('$autocapture', distinct_id, '2024-06-12T10:00:00Z', { $elements_chain })
-    await chained.send([clicked('ann', 'a.link;div.box'), clicked('ben', 'a.link;button')])
-    const properties = [{ key: '$elements_chain', value: 'div', operator: 'not_icontains' }]
-    const { body } = await chained.ask({ kind: 'EventsQuery', select: ['distinct_id'], properties })
-    expect(body['results']).toEqual([['ben']])
+    await chained.send([
+      clicked('ann', 'a.link;div.box'),
+      clicked('ben', 'a.link;button'),
+      event('view', 'eve', '2024-06-12T10:00:00Z', {}),
+    ])
+    const found = async (operator: string, value?: string) => {
+      const properties = [{ key: '$elements_chain', value, operator }]
+      const select = ['distinct_id']
+      const query = { kind: 'EventsQuery', select, properties, orderBy: select }
+      return ((await chained.ask(query)).body['results'] as readonly string[][]).join(' ')
+    }
+    expect(await found('icontains', 'div')).toBe('ann')
+    expect(await found('not_icontains', 'div')).toBe('ben eve')
+    expect(await found('is_set')).toBe('ann ben')
+    expect(await found('is_not_set')).toBe('eve')
   })
 
   test('compares a path as the project cleans it, as the list of events does', async () => {

@@ -3,7 +3,7 @@
 import { refuseMember } from '../../errors.ts'
 import type { KnownPropertyType } from '../../hogql/context.ts'
 import type { Expr } from '../../hogql/syntax/ast.ts'
-import { and, compare, constant, field, or } from '../../hogql/syntax/nodes.ts'
+import { and, call, compare, constant, field, or } from '../../hogql/syntax/nodes.ts'
 import { numberOf } from '../../json.ts'
 import { readExpression } from '../members/expression.ts'
 import { behavioralCondition } from './behavioral-filters.ts'
@@ -100,10 +100,9 @@ type PropertyFilterType = (filter: ParsedPropertyFilter, context: PropertyFilter
 
 /** A line per filter type: how it finds its operand. Adding a type means adding a line. */
 const TYPES: Readonly<Record<string, PropertyFilterType>> = {
-  // Sent as a property, stored as a column.
   event: (filter, context) =>
     filter.key === '$elements_chain'
-      ? onColumn(filter, context, [...context.prefix, 'elements_chain'])
+      ? onElementsChain(filter, context)
       : onProperty(filter, context, 'event', ['properties']),
   feature: (filter, context) => onProperty(filter, context, 'event', ['properties']),
   person: (filter, context) => onProperty(filter, context, 'person', ['person', 'properties']),
@@ -182,6 +181,12 @@ function onColumn(
 ): Expr {
   const side = { expr: field(chain), type: null, context }
   return applyOperator(filter.operator, side, filter.value)
+}
+
+/** Sent as a property, but stored as a column, which is empty where nothing was sent. */
+function onElementsChain(filter: ParsedPropertyFilter, context: PropertyFilterContext): Expr {
+  const chain = call('nullIf', [field([...context.prefix, 'elements_chain']), constant('')])
+  return applyOperator(filter.operator, { expr: chain, type: null, context }, filter.value)
 }
 
 function onNothing(
