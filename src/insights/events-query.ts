@@ -2,7 +2,7 @@
 
 import type { EventsQuery } from '../contract/insights/events.ts'
 import { refuseMember } from '../errors.ts'
-import type { Expr, OrderExpr, SelectQuery } from '../hogql/syntax/ast.ts'
+import type { Expr, JoinExpr, OrderExpr, SelectQuery } from '../hogql/syntax/ast.ts'
 import {
   and,
   call,
@@ -10,6 +10,7 @@ import {
   constant,
   field,
   integer,
+  joinOf,
   order,
   tuple,
 } from '../hogql/syntax/nodes.ts'
@@ -17,7 +18,7 @@ import { expr, select } from '../hogql/template.ts'
 import { SECOND_US } from '../time.ts'
 import { isUuid } from '../uuid.ts'
 import { namingProperties } from './actors/actor-columns.ts'
-import { sourceOf } from './actors/actors-sources.ts'
+import { countedEvents, sourceOf } from './actors/actors-sources.ts'
 import {
   arePlain,
   type ColumnWords,
@@ -140,13 +141,11 @@ async function wholeList(
   if (columns.length === 0) {
     throw refuseMember('Name at least one column.', 'query__select')
   }
-  const conditions = [
-    ...CONDITIONS.map((condition) => condition(query, context)),
-    await ofSource(query, context, ask),
-  ]
+  const { events, condition } = await ofSource(query, context, ask)
+  const conditions = CONDITIONS.map((one) => one(query, context))
   const tree = {
-    ...select`select ${columns.map((column) => column.expr)} from events`,
-    where: and(conditions),
+    ...select`select ${columns.map((column) => column.expr)} from ${events}`,
+    where: and([...conditions, condition]),
     group_by: groupedBy(columns),
     having: and(outputConditions(query.where ?? []).having),
     order_by: ordersOf(query, columns, words),
@@ -195,16 +194,20 @@ export function ofPerson(person_id: string): Expr {
   return compare(field(['person_id']), '==', call('toUUID', [constant(person_id.toLowerCase())]))
 }
 
-/** The condition that an event is of an actor of a source, person or group. */
+/** The events behind a source: those that its number counts, or all of its actors, persons or groups. */
 async function ofSource(
   { source }: EventsQuery,
   context: InsightContext,
   ask: RunTree,
-): Promise<Expr | null> {
-  if (!source) return null
+): Promise<{ readonly events: JoinExpr; readonly condition: Expr | null }> {
+  const events = joinOf(field(['events']))
+  if (!source) return { events, condition: null }
+  const counted = await countedEvents(source, context, ask)
+  if (counted !== null) return counted
   const { tree, id, group_type_index } = await sourceOf(source, context, ask)
   const actor = expr`toString(${actorOf(group_type_index)})`
-  return compare(actor, 'in', select`select toString(${field([id])}) from ${tree}`)
+  const ids = select`select toString(${field([id])}) from ${tree}`
+  return { events, condition: compare(actor, 'in', ids) }
 }
 
 const matchesAction = (id: number): Expr => call('matchesAction', [integer(id)])

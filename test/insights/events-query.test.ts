@@ -179,6 +179,35 @@ describe('EventsQuery', () => {
     ])
   })
 
+  test('finds the events that a number of a trend counts, and no others of those behind it', async () => {
+    const behind = async (series: object, point: object, rest: object = {}) => {
+      const trends = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', ...series }], ...rest }
+      const range = { dateRange: { date_from: '2024-06-01', date_to: '2024-06-12' } }
+      const source = { kind: 'InsightActorsQuery', source: { ...range, ...trends }, ...point }
+      const select = ['distinct_id', 'properties.path']
+      return rows({ select, after: 'all', orderBy: ['timestamp'], source })
+    }
+    const today = { day: '2024-06-12' }
+    const path = { key: 'path', value: '/a' }
+    expect(await behind({ event: 'view' }, { day: '2024-06-11' })).toEqual([['eve', null]])
+    expect(await behind({ event: 'view', properties: [path] }, today)).toEqual([['ann', '/a']])
+    expect(await behind({ event: 'view', math: 'dau' }, today)).toEqual([
+      ['ann', '/a'],
+      ['ann', '/b'],
+    ])
+    expect(await behind({ event: 'view', math: 'first_time_for_user' }, today)).toEqual([
+      ['ann', '/a'],
+    ])
+    const split = { breakdownFilter: { breakdown: 'path', breakdown_type: 'event' } }
+    expect(await behind({ event: null }, { ...today, breakdown: '/b' }, split)).toEqual([
+      ['ann', '/b'],
+    ])
+    const query = { kind: 'EventsQuery', select: ['event'], after: 'all' }
+    const trends = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode' }] }
+    const source = { kind: 'InsightActorsQuery', source: trends, series: 1 }
+    expect((await history.ask({ ...query, source })).status).toBe(400)
+  })
+
   test('leaves test accounts out where it is asked to', async () => {
     const filters = [{ key: 'email', value: 'x.org', operator: 'not_icontains', type: 'person' }]
     const tested = await histories.open({ test_account_filters: filters })

@@ -22,7 +22,7 @@ export const EventsQuery = t.Object(
     after: optionally(t.String()),
     before: optionally(t.String()),
     filterTestAccounts: optionally(t.Boolean()),
-    /** Only events of the actors of this source. */
+    /** Only events that this number of a trend counts; of other sources all events of their actors. */
     source: t.Optional(t.Nullable(ActorsSource)),
     orderBy: optionally(t.Array(t.String(), { maxItems: 200 })),
     ...rowMembers,

@@ -2,7 +2,7 @@
 import type { ActorsInsight, ActorsSource } from '../../contract/insights/actors.ts'
 import { refuseMember } from '../../errors.ts'
 import { parseSelect } from '../../hogql/parser/parser.ts'
-import type { Expr, OrderExpr, Select } from '../../hogql/syntax/ast.ts'
+import type { Expr, JoinExpr, OrderExpr, Select } from '../../hogql/syntax/ast.ts'
 import { field, order } from '../../hogql/syntax/nodes.ts'
 import { lifecycleActors } from '../activity/lifecycle.ts'
 import { countsValues, stickinessActors } from '../activity/stickiness.ts'
@@ -10,9 +10,10 @@ import { correlationActors } from '../correlation/correlation.ts'
 import { sinceFirstEvent } from '../dates/date-range.ts'
 import { funnelActors } from '../funnels/actors.ts'
 import type { InsightContext, RunTree } from '../insight.ts'
+import { eventsOf } from '../members/conditions.ts'
 import { pathActors } from '../paths/paths.ts'
 import { retentionActors } from '../retention/actors.ts'
-import { trendsActors } from '../trends/actors.ts'
+import { trendsActors, trendsEvents } from '../trends/actors.ts'
 import { groupTypeOf as groupTypeOfSeries } from '../trends/math.ts'
 import { type ActorsPoint, FIRST_POINT } from './point.ts'
 
@@ -79,6 +80,18 @@ const OURS = {
   is_ours: true,
   orders: [order(field(['event_count']), 'DESC')],
 } as const
+
+/** The events that a number counts. Null where only its actors are known: of insights that follow them from event to event. */
+export async function countedEvents(
+  source: ActorsSource,
+  context: InsightContext,
+  ask: RunTree,
+): Promise<{ readonly events: JoinExpr; readonly condition: Expr } | null> {
+  if (source.kind !== 'InsightActorsQuery' || source.source.kind !== 'TrendsQuery') return null
+  const insight = await sinceFirstEvent(source.source, context, ask)
+  const condition = await trendsEvents(insight, pointOf(source), context, ask)
+  return { events: eventsOf(insight), condition }
+}
 
 /** The actors behind a number; a line per kind of insight. */
 async function treeOf(

@@ -1,8 +1,8 @@
-/** The actors behind a number of trends. */
+/** The actors behind a number of trends, and the events that it counts. */
 import type { TrendsQuery } from '../../contract/insights/trends.ts'
 import { type Refusal, refuseMember } from '../../errors.ts'
 import type { Expr, SelectQuery } from '../../hogql/syntax/ast.ts'
-import { alias, compare, constant } from '../../hogql/syntax/nodes.ts'
+import { alias, compare, constant, field, tuple } from '../../hogql/syntax/nodes.ts'
 import { select } from '../../hogql/template.ts'
 import type { ActorsPoint } from '../actors/point.ts'
 import { requireStep } from '../dates/buckets.ts'
@@ -44,21 +44,58 @@ export async function trendsActors(
   context: InsightContext,
   ask: RunTree,
 ): Promise<SelectQuery> {
+  const counted = await countedAt(query, point, context, ask)
+  if (counted.firsts !== null) {
+    return select`select actor as actor_id, 1 as event_count from ${counted.firsts}`
+  }
+  const actor = alias(actorOfSeries(counted.plan.series), 'actor_id')
+  return select`select ${actor}, count() as event_count from ${eventsOf(query)}
+    where ${counted.condition} group by actor_id`
+}
+
+/** The condition that an event is counted by a point. Refuses what `trendsActors` does. */
+export async function trendsEvents(
+  query: TrendsQuery,
+  point: ActorsPoint,
+  context: InsightContext,
+  ask: RunTree,
+): Promise<Expr> {
+  const { plan, condition, firsts } = await countedAt(query, point, context, ask)
+  if (firsts === null) return condition
+  const event = tuple([actorOfSeries(plan.series), field(['timestamp'])])
+  return allOf(condition, compare(event, 'in', select`select actor, first_at from ${firsts}`))
+}
+
+type CountedEvents = {
+  readonly plan: TrendsPlan
+  readonly condition: Expr
+  /** Of first-time math, which counts one event of each actor: the rows of `firstTimesTree`; otherwise null. */
+  readonly firsts: SelectQuery | null
+}
+
+/** The events that a point counts. */
+async function countedAt(
+  query: TrendsQuery,
+  point: ActorsPoint,
+  context: InsightContext,
+  ask: RunTree,
+): Promise<CountedEvents> {
   const line = lineOf(query, point, context)
   const values = valuesOf(line, point)
   const whole = await withEdges(line, values, ask)
   const plan = atPoint(whole, point)
   const math = mathOf(plan.series, plan.range.interval)
-  if (math.kind === 'first_time') {
-    const texts = splitNames(plan)
-    const has = values.map((value, index) =>
-      compare(texts[index] ?? constant(''), '==', constant(value)),
-    )
-    const condition = values.includes(OTHER_VALUES) ? isAmongOthers(whole, texts) : allOf(...has)
-    return select`select actor as actor_id, 1 as event_count
-      from ${firstTimesTree(plan, math.first)} where ${condition}`
+  if (math.kind !== 'first_time') {
+    const condition = allOf(eventsCondition(plan), splitCondition(whole, values))
+    return { plan, condition, firsts: null }
   }
-  return actorsWhere(plan, allOf(eventsCondition(plan), splitCondition(whole, values)))
+  const texts = splitNames(plan)
+  const has = values.map((value, index) =>
+    compare(texts[index] ?? constant(''), '==', constant(value)),
+  )
+  const is_value = values.includes(OTHER_VALUES) ? isAmongOthers(whole, texts) : allOf(...has)
+  const firsts = select`select actor, first_at from ${firstTimesTree(plan, math.first)} where ${is_value}`
+  return { plan, condition: eventsCondition(plan), firsts }
 }
 
 /**
@@ -81,12 +118,6 @@ async function withEdges(
     ...line,
     split: split.map((one, index) => (needs_edges[index] ? (whole[index] ?? one) : one)),
   }
-}
-
-function actorsWhere(plan: TrendsPlan, condition: Expr): SelectQuery {
-  const actor = alias(actorOfSeries(plan.series), 'actor_id')
-  return select`select ${actor}, count() as event_count from ${eventsOf(plan.query)}
-    where ${condition} group by actor_id`
 }
 
 /** The line of a point, over its whole range. */
