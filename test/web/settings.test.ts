@@ -71,6 +71,27 @@ describe.skipIf(!HAS_BROWSER)('settings', () => {
     expect(owner.complaints).toEqual([])
   })
 
+  test('let a member leave, who then sees that no project is left', async () => {
+    const invite = await owner.page.request.post(`${web.url}/api/organizations/@current/invites/`, {
+      headers: { 'X-Tidemark': '1' },
+      data: { level: 1 },
+    })
+    const bob = await web.openTab()
+    await bob.page.goto(((await invite.json()) as { readonly link: string }).link)
+    await bob.page.getByLabel('Your name').fill('Bob')
+    await bob.page.getByLabel('Email').fill('bob@example.com')
+    await bob.page.getByLabel('Password', { exact: true }).fill('nobody knows it')
+    await bob.page.keyboard.press('Enter')
+    await bob.page.waitForURL(`${web.url}/p/**`)
+    await bob.page.goto(`${web.url}/p/${web.first.project_id}/settings/people`)
+    await bob.page.getByRole('button', { name: /^Leave / }).click()
+    await bob.page.getByRole('button', { name: 'Leave', exact: true }).click()
+    await bob.page.getByText('You are not a member of a project').waitFor()
+    expect(new URL(bob.page.url()).pathname).toBe('/')
+    expect(await bob.page.getByRole('dialog').count()).toBe(0)
+    expect(bob.complaints).toEqual([])
+  })
+
   test('say what is refused, and show what is stored', async () => {
     const page = await open('people')
     // One's own level is not for oneself to change.

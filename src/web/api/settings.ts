@@ -105,8 +105,14 @@ export const changeMemberLevel = (organization: string, uuid: string, level: num
   change('PATCH', `${membersPath(organization)}${uuid}/`, { level })
 
 /** Takes a member out of the organization. Throws ApiError. */
-export const removeMember = (organization: string, uuid: string) =>
+export const removeMember = (organization: string, uuid: string): Promise<void> =>
   change('DELETE', `${membersPath(organization)}${uuid}/`)
+
+/** Takes the user out of the organization, whose lists are then no longer theirs to ask for. Throws ApiError. */
+export async function leaveOrganization(organization: string, uuid: string): Promise<void> {
+  await call('DELETE', `${membersPath(organization)}${uuid}/`)
+  await refreshSession()
+}
 
 /** Makes an invite; returns its link, which is shown only once. Throws ApiError. */
 export async function makeInvite(

@@ -1,9 +1,11 @@
 /** The members of the organization, and invites of new ones. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { useLocation } from 'wouter-preact'
 import {
   changeMemberLevel,
   deleteInvite,
+  leaveOrganization,
   makeInvite,
   type OpenInvite,
   type OrganizationMember,
@@ -50,7 +52,14 @@ type OrganizationProps = { readonly organization: CurrentOrganization }
 function MemberCard({ organization }: OrganizationProps): VNode {
   const members = useMembers(organization.id)
   const [leaving, setLeaving] = useState<OrganizationMember | null>(null)
+  const [, navigate] = useLocation()
   const is_self = leaving?.id === organization.user
+  const remove = async (member: OrganizationMember): Promise<void> => {
+    if (!is_self) return removeMember(organization.id, member.id)
+    await leaveOrganization(organization.id, member.id)
+    navigate('~/')
+    showToast({ text: `You left ${organization.name}` })
+  }
   return (
     <section class={style.card} aria-labelledby="members">
       <h2 id="members">Members of {organization.name}</h2>
@@ -72,9 +81,7 @@ function MemberCard({ organization }: OrganizationProps): VNode {
         <ConfirmDialog
           title={is_self ? `Leave ${organization.name}?` : `Remove ${leaving.user.first_name}?`}
           action={is_self ? 'Leave' : 'Remove'}
-          onConfirm={async () => {
-            await removeMember(organization.id, leaving.id)
-          }}
+          onConfirm={() => remove(leaving)}
           onClose={() => setLeaving(null)}
         >
           {is_self ? (
@@ -130,7 +137,7 @@ function MemberRow({ member, organization, onRemove }: MemberRowProps): VNode {
       ) : (
         <span>{levelName(level)}</span>
       )}
-      {may_change && (
+      {(may_change || is_self) && (
         <Button
           look="quiet"
           onClick={onRemove}
