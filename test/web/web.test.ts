@@ -11,6 +11,7 @@ import {
   type Interface,
   openInterface,
   settle,
+  spokenBuckets,
 } from './interface.ts'
 
 limitTests(120_000)
@@ -339,6 +340,11 @@ describe.skipIf(!HAS_BROWSER)('nothing to show', () => {
       body: JSON.stringify({ api_key: api_token, event: '$pageview', distinct_id: 'you' }),
     })
     await page.getByRole('slider').waitFor()
+    // That page view has no session, by which all of the page counts, the graph too.
+    await page.getByText('No sessions here. Page views without $session_id: 1.').waitFor()
+    const days = await spokenBuckets(page.getByRole('slider'), 8)
+    expect(days.filter((day) => !day.endsWith(' Visitors 0'))).toEqual([])
+    expect(await findBarriers(page)).toEqual([])
     expect(visit.complaints).toEqual([])
   })
 })

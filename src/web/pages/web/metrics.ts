@@ -17,12 +17,17 @@ export type WebMetric = {
   readonly format: (value: number | null) => string
 }
 
-/** The events that the figures count: pages of sites, screens of apps. */
-const views = {
+/** Pages of sites, screens of apps. */
+const IS_VIEW = "event in ('$pageview', '$screen')"
+
+const viewsWhere = (condition: string) => ({
   kind: 'EventsNode',
   event: null,
-  properties: [{ type: 'hogql', key: "event in ('$pageview', '$screen')" }],
-}
+  properties: [{ type: 'hogql', key: `${IS_VIEW} and ${condition}` }],
+})
+
+/** The events that the figures count: they are counted by session. */
+const views = viewsWhere("$session_id != ''")
 
 /** Sessions that bounced among all, in percent. */
 const BOUNCED = 'uniqIf($session_id, session.$is_bounce) / uniq($session_id) * 100'
@@ -84,6 +89,18 @@ export function graphQuery(
   interval: TimeInterval,
 ): AnyQuery & { readonly kind: 'TrendsQuery' } {
   return { kind: 'TrendsQuery', interval, series: [series], ...webMembers(settings) }
+}
+
+/** The query for the number of page views without a session, which no figure counts. */
+export function sessionlessQuery(
+  settings: WebSettings,
+): AnyQuery & { readonly kind: 'TrendsQuery' } {
+  return {
+    kind: 'TrendsQuery',
+    series: [{ ...viewsWhere("ifNull($session_id, '') = ''"), math: 'total' }],
+    trendsFilter: { display: 'BoldNumber' },
+    ...webMembers({ ...settings, has_comparison: false }),
+  }
 }
 
 /** The query for the visitors of a whole range; `day` narrows it to a bucket, `compare` to the period before. */

@@ -10,6 +10,7 @@ import { Toggle } from '../../parts/fields/choice.tsx'
 import { DateRange, useDateRange } from '../../parts/fields/date-range.tsx'
 import type { PropertyCondition } from '../../parts/filters/conditions.ts'
 import { PropertyFilters, useFilters } from '../../parts/filters/property-filters.tsx'
+import { formatNumber } from '../../parts/format.ts'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
 import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
@@ -20,7 +21,7 @@ import { BreakdownCard } from './breakdown-card.tsx'
 import { BREAKDOWNS } from './breakdowns.ts'
 import { LiveCount } from './live-count.tsx'
 import { MetricGraph } from './metric-graph.tsx'
-import { metricOf } from './metrics.ts'
+import { metricOf, sessionlessQuery } from './metrics.ts'
 import { Overview } from './overview.tsx'
 import style from './web.module.css'
 import { type WebSettings, webMembers } from './web-settings.ts'
@@ -125,8 +126,13 @@ function Answers({ settings, onFilter, onShowTests }: AnswersProps): VNode {
 
 type NoVisitsProps = { readonly settings: WebSettings; readonly onShowTests: () => void }
 
-/** The note when all figures are zero: most often the only visits are of test accounts, which are left out. */
-function NoVisits({ settings: { hides_tests }, onShowTests }: NoVisitsProps): VNode {
+/** The note when all figures are zero: the only visits are of test accounts, which are left out, or have no session. */
+function NoVisits({ settings, onShowTests }: NoVisitsProps): VNode | null {
+  const { hides_tests } = settings
+  const sessionless = useAnswer(sessionlessQuery(settings))
+  if (sessionless.isPending) return null
+  const count = sessionless.data?.results[0]?.aggregated_value ?? 0
+  if (count > 0) return <NoSessions count={count} />
   return (
     <div class={style.note} role="status">
       <p>
@@ -136,6 +142,19 @@ function NoVisits({ settings: { hides_tests }, onShowTests }: NoVisitsProps): VN
           : 'Try a longer range or fewer filters.'}
       </p>
       {hides_tests && <Button onClick={onShowTests}>Show test visits</Button>}
+      <ButtonLink href="/events">All events</ButtonLink>
+    </div>
+  )
+}
+
+function NoSessions({ count }: { readonly count: number }): VNode {
+  return (
+    <div class={style.note} role="status">
+      <p>
+        <b>No sessions here.</b> Page views without <code>$session_id</code>: {formatNumber(count)}.
+        This page counts by session and leaves them out. SDKs in browsers and apps send it with each
+        event.
+      </p>
       <ButtonLink href="/events">All events</ButtonLink>
     </div>
   )
