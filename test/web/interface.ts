@@ -316,6 +316,19 @@ export function sidewaysScroll(page: Page): Promise<number> {
   )
 }
 
+/** The least height of what is touched, in px. */
+const TOUCH_PX = 44
+
+/** Buttons, links and summaries of the page's main part that are lower than a finger needs, with their heights. */
+export function lowTargets(page: Page): Promise<readonly string[]> {
+  return page.evaluate<string[]>(
+    `[...document.querySelectorAll('main :is(button, a, summary)')]
+      .map((one) => [one.getBoundingClientRect().height, one.ariaLabel ?? one.textContent])
+      .filter(([height]) => height > 0 && height < ${TOUCH_PX})
+      .map(([height, name]) => name + ': ' + height)`,
+  )
+}
+
 /** The name of the element that has the focus, as screen readers say it. */
 export function focusedName(page: Page): Promise<string> {
   return page.evaluate<string>(

@@ -9,13 +9,41 @@ import {
   findBarriers,
   focusedName,
   type Interface,
+  lowTargets,
   openInterface,
   SCREENS,
   schemesOf,
+  settle,
 } from './interface.ts'
 import { PASSWORD } from './shared.ts'
 
 limitTests(60_000)
+
+/** Of all who see pages two persons reach its second step, and one of them the third. */
+const THIN_FUNNEL = {
+  kind: 'InsightVizNode',
+  source: {
+    kind: 'FunnelsQuery',
+    dateRange: { date_from: '-30d' },
+    series: ['$pageview', 'rare', 'rarer'].map((event) => ({ kind: 'EventsNode', event })),
+  },
+}
+const THIN_EVENTS = ['$pageview', 'rare', 'rarer'].flatMap((event, step) =>
+  ['one', 'two'].slice(0, step === 2 ? 1 : 2).map((distinct_id) => ({
+    event,
+    properties: { distinct_id },
+    timestamp: new Date(Date.now() - 60_000 * (3 - step)).toISOString(),
+  })),
+)
+
+/** The name of each part of a funnel, and on how many px of its bar's middle a finger hits it. */
+const TOUCHED_WIDTHS = `[...document.querySelectorAll('main ol button:enabled')].map((button) => {
+  button.scrollIntoView({ block: 'center' })
+  const { left, width, top, height } = button.parentElement.getBoundingClientRect()
+  const hits = Array.from({ length: Math.ceil(width) }, (_, x) =>
+    document.elementFromPoint(left + x + 0.5, top + height / 2) === button)
+  return [button.ariaLabel, hits.filter(Boolean).length]
+})`
 
 describe.skipIf(!HAS_BROWSER)('the shell', () => {
   let ui: Interface
@@ -96,6 +124,56 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
         await marked.evaluateAll((all) => all.map((one) => one.ariaLabel ?? one.textContent)),
       ).toEqual([name])
     }
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('under a finger everything is 44 px high, and so is what it hits of thin bars', async () => {
+    await fetch(`${ui.server.url}/batch/`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ api_key: ui.token, batch: THIN_EVENTS }),
+    })
+    const insight = await ui.api(`/api/projects/${ui.project}/insights/`, {
+      method: 'POST',
+      body: JSON.stringify({ name: 'Funnel', query: THIN_FUNNEL }),
+    })
+    const { short_id, id } = insight as { readonly short_id: string; readonly id: number }
+    const board = await ui.api(`/api/projects/${ui.project}/dashboards/`, {
+      method: 'POST',
+      body: JSON.stringify({ name: 'Board' }),
+    })
+    const { id: board_id } = board as { readonly id: number }
+    await ui.api(`/api/projects/${ui.project}/insights/${id}/`, {
+      method: 'PATCH',
+      body: JSON.stringify({ dashboards: [board_id] }),
+    })
+    await using visit = await ui.visit({ width: 390 })
+    const { page } = visit
+    for (const [path, shown] of [
+      ['web', page.locator('tbody th button')],
+      ['events', page.locator('tbody button')],
+      ['persons', page.locator('tbody a')],
+      [`boards/${board_id}`, page.getByRole('button', { name: / reached / })],
+      [`insights/${short_id}`, page.getByRole('button', { name: / reached / })],
+    ] as const) {
+      await page.goto(`/p/${ui.project}/${path}`)
+      await shown.first().waitFor()
+      await settle(page)
+      expect([path, await lowTargets(page)]).toEqual([path, []])
+    }
+    const widths = await page.evaluate<readonly [string, number][]>(TOUCHED_WIDTHS)
+    expect(widths.map(([name]) => name.replace(/^[\d,]+ /, ''))).toEqual([
+      'reached Page view: who',
+      'dropped off before rare: who',
+      'reached rare: who',
+      'dropped off before rarer: who',
+      'reached rarer: who',
+    ])
+    expect(widths.filter(([, width]) => width < 44)).toEqual([])
+    await page.goto(`/p/${ui.project}/persons`)
+    await page.locator('tbody a').first().click()
+    await page.getByRole('region', { name: 'Properties' }).locator('dd').first().waitFor()
+    expect(await lowTargets(page)).toEqual([])
     expect(visit.complaints).toEqual([])
   })
 

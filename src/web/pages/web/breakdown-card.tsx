@@ -45,7 +45,6 @@ const ROWS_AT_FIRST = 9
 const ROWS_MAX = 100
 /** As many as there are. */
 const COUNTRIES_MAX = 300
-const ROW_PX = 32
 
 type BreakdownCardProps = {
   readonly card: WebBreakdownCard
@@ -89,7 +88,7 @@ export function BreakdownCard({ card, settings, ...picks }: BreakdownCardProps):
       </header>
       <Loaded
         of={answer}
-        skeleton={<SkeletonBlock height={ROW_PX * (ROWS_AT_FIRST + 1)} />}
+        skeleton={<SkeletonBlock height={`calc(${ROWS_AT_FIRST + 1} * var(--row))`} />}
         isEmpty={({ results }) => results.length === 0}
         empty={<EmptyNote title="No data in this range" />}
       >
