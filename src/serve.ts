@@ -42,6 +42,7 @@ import type { Control } from './storage/control/control-db.ts'
 import { ServedControl } from './storage/control/served-control.ts'
 import { DefinitionReader } from './storage/files/definition-reader.ts'
 import { findFilePath } from './storage/files/parquet.ts'
+import { endAtOnce } from './storage/process/end-at-once.ts'
 import { LogShipping } from './storage/sqlite/log-shipping.ts'
 import { openTargeting } from './targeting/open-targeting.ts'
 import { createEventLoops, type EventLoops } from './threads/loop-memory.ts'
@@ -85,12 +86,12 @@ export async function serve(
   setTimeout(() => {
     log.error('stopping takes too long')
     // An ordinary exit waits for threads inside a statement, which may be the reason for the delay.
-    process.kill(process.pid, 'SIGKILL')
+    endAtOnce()
   }, STOP_TIME_MS).unref()
   await server.stop()
   log.info('stopped')
   // An ordinary exit closes the databases, which would copy a write-ahead log of which the disk may have lost pages.
-  if (exit_code !== 0) process.kill(process.pid, 'SIGKILL')
+  if (exit_code !== 0) endAtOnce()
   return exit_code
 }
 

@@ -7,6 +7,7 @@ const WORD = 'i64'
 function openLibc() {
   return dlopen('libc.so.6', {
     syscall: { args: [WORD, WORD, WORD, WORD, WORD, WORD], returns: WORD },
+    _exit: { args: ['i32'], returns: 'void' },
     execv: { args: ['ptr', 'ptr'], returns: 'i32' },
     __errno_location: { args: [], returns: 'ptr' },
     strerror: { args: ['i32'], returns: 'cstring' },
@@ -20,6 +21,13 @@ export function systemCall(number: number, ...words: readonly number[]): number 
   libc ??= openLibc()
   const [a = 0, b = 0, c = 0, d = 0, e = 0] = words
   return Number(libc.syscall(number, a, b, c, d, e))
+}
+
+/** Ends this process without handlers of its exit. Throws where there is no glibc. */
+export function exitWithoutHandlers(status: number): void {
+  libc ??= openLibc()
+  const { _exit: exit } = libc
+  exit(status)
 }
 
 /** Replaces the program of this process, which keeps its environment; returns, with the reason, only when that failed. */
