@@ -81,7 +81,13 @@ export async function serve(
   const clock = is_clock_settable ? new SettableClock() : undefined
   const server = await startServer(config, log, { clock, data_worker, makes_first_things })
   onListening(server)
-  const exit_code = await Promise.race([stop_requested.then(() => 0), server.broken.then(() => 1)])
+  let exit_code = 0
+  // Also while it stops: its last sync may fail.
+  const waitForFault = async (): Promise<void> => {
+    await server.broken
+    exit_code = 1
+  }
+  await Promise.race([stop_requested, waitForFault()])
   log.info('stopping')
   setTimeout(() => {
     log.error('stopping takes too long')

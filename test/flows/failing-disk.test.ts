@@ -1,6 +1,6 @@
 /** A disk of which one sync fails: the server ends, since a later sync may succeed without the data, and the next start has all that was answered. */
 import { afterAll, expect, test } from 'bun:test'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { limitTests } from '../long-tests.ts'
@@ -30,9 +30,9 @@ async function start(name: string): Promise<Server> {
 
 const canFail = Bun.which('strace') !== null
 
-/** From now on, the first sync of a file of the server fails with EIO; all later ones succeed. */
-async function failOneSync({ pid }: Server, path: string): Promise<void> {
-  const fault = 'inject=fsync,fdatasync:error=EIO:when=1'
+/** From now on, the first sync of a file of the server fails with EIO, after a while; all later ones succeed. */
+async function failOneSync({ pid }: Server, path: string, after_ms = 0): Promise<void> {
+  const fault = `inject=fsync,fdatasync:error=EIO:when=1:delay_enter=${after_ms}ms`
   const strace = ['strace', '-f', '-p', `${pid}`, '-o', '/dev/null', '-P', path, '-e', fault]
   const { stderr } = Bun.spawn(strace, { stdout: 'ignore', stderr: 'pipe' })
   // It says that it is attached.
@@ -61,6 +61,21 @@ for (const file of ['events.db', 'events.db-wal']) {
     },
   )
 }
+
+test.skipIf(!canFail)(
+  'a server whose last sync fails while it stops ends as in a crash too',
+  async () => {
+    const server = await start('stop')
+    const path = join(folder, 'stop', 'events.db-wal')
+    await failOneSync(server, path, 3000)
+    const bytes = statSync(path).size
+    const sending = sendBatches(server.url, makeBatches(31, 1), 1)
+    while (statSync(path).size === bytes) await Bun.sleep(10)
+    expect(await server.stop()).toBe(137)
+    expect(existsSync(path)).toBe(true)
+    await sending
+  },
+)
 
 test.skipIf(!canFail)(
   'a server that cannot sync control.db-wal once ends, and leaves the log to the next start',
