@@ -12,7 +12,7 @@ export const EventsQuery = t.Object({
   event: t.Optional(t.String()),
   distinct_id: t.Optional(t.String()),
   person_id: t.Optional(t.String()),
-  /** A JSON list of property filters. */
+  /** Property filters as JSON: a list, a group, or `{"age__gt": 5}`. */
   properties: t.Optional(t.String()),
   /** A JSON list: `["timestamp"]` or `["-timestamp"]`. */
   orderBy: t.Optional(t.String()),
@@ -53,7 +53,7 @@ export const LiveEventsQuery = t.Object({
   event: t.Optional(t.String()),
   distinct_id: t.Optional(t.String()),
   person_id: t.Optional(t.String()),
-  /** A JSON list of property filters. */
+  /** Property filters as JSON: a list, a group, or `{"age__gt": 5}`. */
   properties: t.Optional(t.String()),
   /** `last_id` of an answer, or the id of a message: events after it. The header Last-Event-ID does the same. */
   after: t.Optional(t.String()),

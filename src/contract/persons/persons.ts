@@ -31,7 +31,7 @@ export const PersonsQuery = t.Object({
   email: t.Optional(t.String()),
   distinct_id: t.Optional(t.String()),
   search: t.Optional(t.String()),
-  /** A JSON list of property filters. */
+  /** Property filters as JSON: a list, a group, or `{"age__gt": 5}`. */
   properties: t.Optional(t.String()),
 })
 

@@ -64,7 +64,7 @@ export function commonOf(input: LegacyParameters): {
   const sampling = legacyText(input, 'sampling_factor')
   return {
     dateRange: { date_from: legacyText(input, 'date_from'), date_to: legacyText(input, 'date_to') },
-    properties: filtersOf(legacyJson(input, 'properties'), 'properties'),
+    properties: propertyFiltersOf(legacyJson(input, 'properties'), 'properties', OF_EVENTS),
     filterTestAccounts: legacyBoolean(input, 'filter_test_accounts'),
     aggregation_group_type_index: countOf(input, 'aggregation_group_type_index'),
     samplingFactor: sampling === null ? null : Number(sampling),
@@ -106,7 +106,7 @@ function entitySeries(members: LegacyParameters, type: string, name: string): Se
   const same_members = Object.fromEntries(
     SAME_NAMES.flatMap((key) => (key in members ? [[key, members[key]]] : [])),
   )
-  const properties = filtersOf(members['properties'] ?? null, name)
+  const properties = propertyFiltersOf(members['properties'] ?? null, name, OF_EVENTS)
   const id = legacyText(members, 'id')
   if (type === 'actions')
     return { kind: 'ActionsNode', id: actionId(id, name), ...same_members, properties }
@@ -120,21 +120,30 @@ function actionId(id: string | null, name: string): number {
 }
 
 /**
- * Property filters: a list, a group, or the oldest form `{"age__gt": 5}`, with the operator in the
- * key. Refuses others.
+ * Property filters: a list, a group, one filter, or the oldest form `{"age__gt": 5}`, with the operator in the
+ * key and `more` as members of each. Refuses others.
  */
-function filtersOf(value: unknown, name: string): PropertyFilters | null {
+export function propertyFiltersOf(
+  value: unknown,
+  name: string,
+  more: { readonly type?: 'event' } = {},
+): PropertyFilters | null {
   if (value === null) return null
   if (Array.isArray(value)) return value.map((filter) => membersOf(filter, name))
   const members = membersOf(value, name)
-  if ('values' in members || ('key' in members && 'value' in members)) {
-    return 'values' in members ? members : [members]
-  }
+  if ('values' in members) return members
+  if ('key' in members && FILTER_MEMBERS.some((member) => member in members)) return [members]
   return Object.entries(members).map(([written, wanted]) => {
     const [key = '', operator = 'exact'] = written.split('__', 2)
-    return { key, operator, value: wanted, type: 'event' }
+    return { key, operator, value: wanted, ...more }
   })
 }
+
+/** The type of the oldest form's filters in insights; in lists they are of what is listed. */
+const OF_EVENTS = { type: 'event' } as const
+
+/** Members that one filter has beside its key. */
+const FILTER_MEMBERS = ['operator', 'type', 'value'] as const
 
 /** Whether a value is a JSON object. */
 export function membersOf(value: unknown, name: string): LegacyParameters {

@@ -158,6 +158,11 @@ describe('events', () => {
     expect(await names(`?person_id=${ann?.id.toUpperCase()}`)).toHaveLength(4)
     expect(await names(`?person_id=${crypto.randomUUID()}`)).toEqual([])
     expect(await names(`?properties=${filters}`)).toEqual(['viewed', 'ancient'])
+    const oldest = encodeURIComponent('{"price__gt":5,"price__lt":10}')
+    expect(await names(`?properties=${oldest}`)).toEqual(['ancient'])
+    const one = encodeURIComponent('{"key":"price","operator":"is_not_set"}')
+    expect(await names(`?properties=${one}`)).toEqual([])
+    expect(await names('?properties={}&limit=1')).toEqual(['clicked'])
     expect(await names(`?orderBy=["timestamp"]&limit=2`)).toEqual(['ancient', 'old'])
     expect(await names("?event=x'%20OR%201=1")).toEqual([])
   })
@@ -167,6 +172,7 @@ describe('events', () => {
     ['?before=2026-13-01', 'before'],
     ['?person_id=ann', 'person_id'],
     ['?properties={', 'properties'],
+    ['?properties=["price"]', 'properties'],
     ['?orderBy=["event"]', 'orderBy'],
     ['?format=xml', 'format'],
   ])('%s is refused', async (search, attr) => {

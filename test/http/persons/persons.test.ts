@@ -110,6 +110,7 @@ describe('persons', () => {
       ['cat', 'ann'],
     ],
     [`${filter({ key: 'age', value: 40, operator: 'lt' })}&search=bob`, []],
+    ['?properties={"age__gt":40,"email__is_set":true}', ['bob']],
   ])('%s finds %j', async (search, expected) => {
     const names = await found(search)
     expect(names.map(String)).toEqual(expected)

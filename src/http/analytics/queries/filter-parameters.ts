@@ -1,14 +1,15 @@
 /** Property filters in query parameters, as JSON. */
+import type { PropertyFilters } from '../../../contract/insights/parts.ts'
 import { Refusal } from '../../../errors.ts'
+import { propertyFiltersOf } from '../../../insights/legacy/legacy-filters.ts'
 import { queryValue } from '../../answers/pages.ts'
 
-/** Reads `properties`, a list or a group of filters; null when it is missing. Refuses anything else. */
-export function readFilterParameters(request: Request): object | null {
+/** Reads `properties`, in each form that legacy insights take; null when it is missing. Refuses anything else. */
+export function readFilterParameters(request: Request): PropertyFilters | null {
   const text = queryValue(request, 'properties')
   if (text === null || text === '') return null
   try {
-    const filters: unknown = JSON.parse(text)
-    if (typeof filters === 'object') return filters
+    return propertyFiltersOf(JSON.parse(text), 'properties')
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
   }
