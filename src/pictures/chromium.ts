@@ -218,7 +218,7 @@ async function drawPage(connection: Connection, wanted: Screenshot): Promise<Uin
     connection.send(method, params, session_id)
 
   const loaded = Promise.withResolvers<void>()
-  // It may fail before it is awaited, and so nobody would handle that: what is awaited then fails too.
+  // It may fail before it is awaited: an unhandled failure would end the server. The wait below fails then too.
   loaded.promise.catch(() => undefined)
   connection.on('Page.loadEventFired', () => loaded.resolve())
   connection.on('Fetch.requestPaused', (params) => {
