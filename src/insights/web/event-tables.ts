@@ -30,7 +30,7 @@ type EventTable = {
 
 type EventFigure = WebColumn & { readonly of: (within: Expr) => Expr }
 
-const counted = (name: string, sorted_by: string, event: Expr): EventFigure => ({
+const counted = (name: string, sorted_by: EventFigure['sorted_by'], event: Expr): EventFigure => ({
   name,
   sorted_by,
   of: (within) => expr`countIf(${within} and ${event})`,
@@ -49,7 +49,7 @@ const FRUSTRATION: EventTable = {
   order: ['errors', 'rage_clicks', 'dead_clicks'],
 }
 
-/** By address: clicks on external links, which browsers also tell of the site's other subdomains. */
+/** By address: clicks on external links, which browsers also send for other subdomains of the site. */
 const EXTERNAL_CLICKS: EventTable = {
   name: 'url',
   value: (query) =>
