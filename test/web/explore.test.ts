@@ -204,6 +204,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     }
     await page.keyboard.press('Enter')
     await page.getByRole('list', { name: 'Funnel' }).waitFor()
+    await page.locator('main:focus').waitFor()
     await page.getByRole('button', { name: 'Save', exact: true }).focus()
     await page.keyboard.press('Enter')
     await page.getByRole('textbox', { name: 'Name' }).focus()
@@ -424,9 +425,26 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     await page.getByRole('button', { name: 'Event of series A: document_created' }).waitFor()
     await pick('Breakdown', 'template')
     await page.getByRole('button', { name: /Remove breakdown by template/ }).waitFor()
+    await pick('Filter', 'template')
+    // The list of values comes in place of that of properties, and takes the focus.
+    await page.locator('[role=combobox][aria-label=Values]:focus').waitFor()
+    await page.keyboard.type('roadmap')
+    await page
+      .getByRole('option', { name: /roadmap/ })
+      .first()
+      .waitFor()
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: /^template .*roadmap$/ }).waitFor()
     const query = decodeURIComponent(new URL(page.url()).hash)
     expect(JSON.parse(query.slice('#q='.length)).source).toMatchObject({
-      series: [{ kind: 'EventsNode', event: 'document_created' }],
+      series: [
+        {
+          kind: 'EventsNode',
+          event: 'document_created',
+          properties: [{ type: 'event', key: 'template', operator: 'exact', value: ['roadmap'] }],
+        },
+      ],
       breakdownFilter: { breakdowns: [{ property: 'template', type: 'event' }] },
     })
     expect(visit.complaints).toEqual([])

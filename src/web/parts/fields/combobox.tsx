@@ -1,6 +1,6 @@
 /** A search field above a list of options, by the ARIA pattern of a combobox: the focus stays in the field, arrows move in the list. */
-import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import type { ComponentChildren, RefObject, VNode } from 'preact'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { SEARCH_LENGTH_MAX } from '../../state/url.ts'
 import { Icon, type IconName } from '../icon.tsx'
 import style from './combobox.module.css'
@@ -51,6 +51,7 @@ export function Combobox(props: ComboboxProps): VNode {
     picked ?? (text === '' && first_chosen >= 0 ? first_chosen : 0),
     shown.length - 1,
   )
+  const field = useLostFocus()
   const onKeyDown = (event: KeyboardEvent): void => {
     const next = nextIndex(event.key, at, shown.length)
     const option = shown[at]
@@ -73,6 +74,7 @@ export function Combobox(props: ComboboxProps): VNode {
       <div class={style.search}>
         <Icon name="search" size={16} />
         <input
+          ref={field}
           type="text"
           role="combobox"
           aria-label={label}
@@ -94,6 +96,15 @@ export function Combobox(props: ComboboxProps): VNode {
       <Foot {...props} shown_count={shown.length} hidden_count={hidden_count} />
     </div>
   )
+}
+
+/** Takes the focus where what had it was replaced by the field; a panel that opens gives it by itself. */
+function useLostFocus(): RefObject<HTMLInputElement> {
+  const field = useRef<HTMLInputElement>(null)
+  useLayoutEffect(() => {
+    if (document.activeElement === document.body) field.current?.focus({ preventScroll: true })
+  }, [])
+  return field
 }
 
 type OptionsProps = ComboboxProps & {
