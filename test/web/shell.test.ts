@@ -36,6 +36,21 @@ const THIN_EVENTS = ['$pageview', 'rare', 'rarer'].flatMap((event, step) =>
   })),
 )
 
+/** The colour of the most pixels of a chart, which are those of its grid; null before it is drawn. */
+const GRID_COLOUR = `(() => {
+  const canvas = document.querySelector('canvas')
+  if (!canvas) return null
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+  const counts = {}
+  for (let at = 0; at < data.length; at += 4) {
+    if (data[at + 3] === 255) {
+      const colour = data.slice(at, at + 3).join()
+      counts[colour] = (counts[colour] ?? 0) + 1
+    }
+  }
+  return Object.keys(counts).sort((one, other) => counts[other] - counts[one])[0] ?? null
+})()`
+
 /** The name of each part of a funnel, and on how many px of its bar's middle a finger hits it. */
 const TOUCHED_WIDTHS = `[...document.querySelectorAll('main ol button:enabled')].map((button) => {
   button.scrollIntoView({ block: 'center' })
@@ -332,6 +347,21 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
     expect(await list.evaluate((one) => one.scrollHeight - one.clientHeight)).toBe(0)
     await page.emulateMedia({ media: null })
     await page.getByRole('link', { name: 'Persons' }).first().waitFor()
+  })
+
+  test('a chart in the dark theme is printed in light colours, and then dark again', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto(`/p/${ui.project}/web`)
+    await page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    const gridNow = () => page.evaluate<string | null>(GRID_COLOUR)
+    await expectSoon(gridNow, '34,42,50')
+    await page.evaluate(
+      `addEventListener('beforeprint', () => queueMicrotask(() => { window.printed = ${GRID_COLOUR} }))`,
+    )
+    await page.pdf()
+    expect(await page.evaluate<string>('window.printed')).toBe('228,233,238')
+    await expectSoon(gridNow, '34,42,50')
   })
 
   longTest('a session that ends in mid-work is begun again over the page', async () => {

@@ -40,16 +40,25 @@ export function usePlot(input: PlotInput, size: PlotSize): DrawnPlot {
       setCursor: (drawn: uPlot) => setAt(drawn.cursor.idx ?? null),
       draw: (drawn: uPlot) => setArea(areaOf(drawn)),
     }
-    let is_current = true
+    const stop = new AbortController()
     const draw = async (): Promise<void> => {
       const { default: Plot } = await loading
-      if (!is_current) return
-      const { options, data } = plotOf(input, size, { Plot, colour: colourReader(parent), hooks })
-      plot.current = new Plot(options, data, parent)
+      if (stop.signal.aborted) return
+      const drawOn = (is_paper: boolean): void => {
+        plot.current?.destroy()
+        document.documentElement.toggleAttribute('data-paper', is_paper)
+        const colour = colourReader(parent)
+        const { options, data } = plotOf(input, size, { Plot, colour, hooks })
+        plot.current = new Plot(options, data, parent)
+      }
+      drawOn(false)
+      // Styles of a print hold only after this event, and the canvas is printed as it then is.
+      addEventListener('beforeprint', () => drawOn(true), stop)
+      addEventListener('afterprint', () => drawOn(false), stop)
     }
     void draw()
     return () => {
-      is_current = false
+      stop.abort()
       setAt(null)
       plot.current?.destroy()
       plot.current = null
