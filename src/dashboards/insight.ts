@@ -66,10 +66,14 @@ export function updateInsight(
 ): SavedInsight {
   const { control, user_id } = editor
   const { dashboards, ...provided_fields } = changes
+  const { last_modified_at, last_modified_by } = before
+  const modified = MATERIAL_MEMBERS.some((name) => changes[name] !== undefined)
+    ? { last_modified_at: now, last_modified_by: user_id }
+    : { last_modified_at, last_modified_by }
   return control.transaction((tx) => {
     const insight = tx
       .update(insights)
-      .set({ ...provided_fields, last_modified_by: user_id, last_modified_at: now })
+      .set({ ...provided_fields, ...modified })
       .where(eq(insights.id, before.id))
       .returning()
       .get()
@@ -83,6 +87,9 @@ export function updateInsight(
     return insight
   })
 }
+
+/** Members whose change is a modification, as PostHog has it: a starred insight stays at its place in lists. */
+const MATERIAL_MEMBERS = ['description', 'filters', 'name', 'query'] as const
 
 /** Returns the project's insight with this id, deleted or not. Refuses when there is none. */
 export function getInsight(db: ControlDB, project_id: number, id: number): SavedInsight {

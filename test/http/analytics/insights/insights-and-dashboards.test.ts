@@ -46,6 +46,30 @@ describe('a saved insight', () => {
     expect((await manage(world, 'GET', theirs)).status).toBe(404)
   })
 
+  test('is modified by what it asks and is called, and not by a star, tags or boards', async () => {
+    const id = await saved({ name: 'Modified' })
+    const path = `${INSIGHTS}${id}/`
+    const board = await manage(world, 'POST', DASHBOARDS, { name: 'Modified' })
+    const { last_modified_at } = (await manage(world, 'GET', path)).body
+    for (const change of [
+      { favorited: true },
+      { dashboards: [board.body['id']] },
+      { tags: ['a'], saved: true, favorited: false },
+      {},
+    ]) {
+      const { status, body } = await manage(world, 'PATCH', path, change)
+      expect([status, body['last_modified_at']]).toEqual([200, last_modified_at])
+    }
+    for (const change of [{ name: 'Other' }, { description: 'Other' }, { query: node(COUNTS) }]) {
+      const before = (await manage(world, 'GET', path)).body['last_modified_at']
+      await Bun.sleep(2)
+      const { body } = await manage(world, 'PATCH', path, change)
+      expect(Date.parse(String(body['last_modified_at']))).toBeGreaterThan(
+        Date.parse(String(before)),
+      )
+    }
+  })
+
   test('with filters that ask nothing says why it has no result', async () => {
     const filters = { insight: 'HOROSCOPE', events: [{ id: 'seen', type: 'events', order: 0 }] }
     const id = await saved({ name: 'Old', filters })
