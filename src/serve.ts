@@ -15,7 +15,7 @@ import { IngestReports } from './ingest/notes/reports.ts'
 import { openCapture } from './ingest/threads/capture.ts'
 import type { DataWorker } from './ingest/threads/data-worker.ts'
 import { CAPTURE_LIMITS } from './ingest/threads/messages.ts'
-import type { Log } from './logs.ts'
+import { type Log, openLog } from './logs.ts'
 import { createFirstThings, type FirstObjects, setOwnerPassword } from './projects/bootstrap.ts'
 import { makeSessionToken } from './projects/keys/secrets.ts'
 import { raiseProjectIds } from './projects/settings/home.ts'
@@ -99,6 +99,13 @@ export async function serve(
   // An ordinary exit closes the databases, which would copy a write-ahead log of which the disk may have lost pages.
   if (exit_code !== 0) endAtOnce()
   return exit_code
+}
+
+/** Starts a server for the time of a command. A fault of the disk ends the process at once, for the reason that `serve` has. */
+export async function startForCommand(config: Config): Promise<Server> {
+  const server = await startServer(config, openLog('error', []))
+  void server.broken.then(endAtOnce)
+  return server
 }
 
 /** Follows a primary until a signal, or until this standby has taken over: then the same process goes on as a server. */

@@ -1,7 +1,6 @@
 /** `demo`: fills a project with demo data, through the running server or, when none runs, by itself. */
 import type { Command } from 'commander'
 import { readDataDir } from '../config.ts'
-import { openLog } from '../logs.ts'
 import { findDemoRun, requestDemoData } from '../projects/demo-runs.ts'
 import { findProject } from '../projects/settings/project.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
@@ -66,11 +65,11 @@ const numberOf = (text: string | undefined): number | undefined =>
 
 /** Starts a server on a random local port; null when a running server has the folder and does the work. */
 async function startOwnServer({ dataDir }: DemoOptions): Promise<{ stop(): Promise<void> } | null> {
-  const { startServer } = await import('../serve.ts')
+  const { startForCommand } = await import('../serve.ts')
   const config = readOwnServerConfig(readDataDir(dataDir))
   requireOwnFolder(config.data_dir)
   try {
-    return await startServer(config, openLog('error', []))
+    return await startForCommand(config)
   } catch (error) {
     if (error instanceof FolderInUse) return null
     throw error

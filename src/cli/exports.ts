@@ -12,7 +12,6 @@ import { nameMove } from '../backup/server/move-state.ts'
 import { readServerUrl } from '../backup/server/server-api.ts'
 import { SOURCES, type SourceName } from '../backup/sources/sources.ts'
 import { readDataDir } from '../config.ts'
-import { openLog } from '../logs.ts'
 import { createApiKey, listAllKeys, revokeKeyById } from '../projects/keys/api-key.ts'
 import { getOrganizationOwner } from '../projects/organization.ts'
 import { findProject } from '../projects/settings/project.ts'
@@ -294,9 +293,9 @@ async function findServer({
 }: DataFolderOptions): Promise<{ url: string; stop(): Promise<void> }> {
   const data_dir = readDataDir(dataDir)
   requireOwnFolder(data_dir)
-  const { startServer } = await import('../serve.ts')
+  const { startForCommand } = await import('../serve.ts')
   try {
-    return await startServer(readOwnServerConfig(data_dir), openLog('error', []))
+    return await startForCommand(readOwnServerConfig(data_dir))
   } catch (error) {
     if (!(error instanceof FolderInUse)) throw error
     const url = findHolder(data_dir)?.local_url ?? null

@@ -3,6 +3,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ownCommand } from '../../src/storage/process/spawn-self.ts'
 import { limitTests } from '../long-tests.ts'
 import { makeBatches, sendBatches } from './clients/ledger.ts'
 import {
@@ -31,7 +32,11 @@ async function start(name: string): Promise<Server> {
 const canFail = Bun.which('strace') !== null
 
 /** From now on, the first sync of a file of the server fails with EIO, after a while; all later ones succeed. */
-async function failOneSync({ pid }: Server, path: string, after_ms = 0): Promise<void> {
+async function failOneSync(
+  { pid }: Pick<Server, 'pid'>,
+  path: string,
+  after_ms = 0,
+): Promise<void> {
   const fault = `inject=fsync,fdatasync:error=EIO:when=1:delay_enter=${after_ms}ms`
   const strace = ['strace', '-f', '-p', `${pid}`, '-o', '/dev/null', '-P', path, '-e', fault]
   const { stderr } = Bun.spawn(strace, { stdout: 'ignore', stderr: 'pipe' })
@@ -76,6 +81,19 @@ test.skipIf(!canFail)(
     await sending
   },
 )
+
+test.skipIf(!canFail)('so does a command that serves for a moment', async () => {
+  const data_dir = join(folder, 'demo')
+  await (await start('demo')).stop()
+  const demo = ['demo', '--project', '1', '--persons', '5000', '--data-dir', data_dir]
+  const child = Bun.spawn([...ownCommand(demo)], { stdout: 'ignore', stderr: 'pipe' })
+  const path = join(data_dir, 'events.db-wal')
+  while (!existsSync(path) || statSync(path).size < 100_000) await Bun.sleep(10)
+  await failOneSync(child, path)
+  expect(await child.stderr.text()).toContain('events.db-wal cannot be synced')
+  expect(await child.exited).toBe(137)
+  expect(existsSync(path)).toBe(true)
+})
 
 test.skipIf(!canFail)(
   'a server that cannot sync control.db-wal once ends, and leaves the log to the next start',
