@@ -392,8 +392,12 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
           [...document.querySelectorAll('main button')].find((one) => one.textContent === name).click()`,
       )
     await open.getByText('Trends').waitFor()
+    const entries = (): Promise<number> => page.evaluate<number>('history.length')
+    const entries_before = await entries()
     await click('Funnel', 'Retention')
-    await expectSoon(() => open.innerText(), 'Retention')
+    // They are shown before they are in the address.
+    await expectSoon(entries, entries_before + 2)
+    expect(await open.innerText()).toBe('Retention')
     await page.goBack()
     await expectSoon(() => open.innerText(), 'Funnel')
     await page.goBack()
