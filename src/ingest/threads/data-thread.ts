@@ -277,7 +277,13 @@ function close(open_thread: DataThread): void {
   open_thread.window.stop()
   open_thread.sync.close()
   open_thread.plugins.close()
-  open_thread.stores.log.close()
+  try {
+    open_thread.stores.log.close()
+  } catch (error) {
+    if (!isFailedSync(error)) throw error
+    sendBroken(error)
+    return
+  }
   open_thread.tokens.close()
   thread = null
   send({ kind: 'closed' })
@@ -295,8 +301,12 @@ function checkpoint(tail_from: number | null): void {
   try {
     log.checkpoint()
   } catch (error) {
-    if (isFailedSync(error)) send({ kind: 'broken', message: String(error) })
+    if (isFailedSync(error)) sendBroken(error)
   }
+}
+
+function sendBroken(error: unknown): void {
+  send({ kind: 'broken', message: `events.db cannot be synced: ${String(error)}` })
 }
 
 /** Runs `work` in a separate transaction. */
