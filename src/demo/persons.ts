@@ -64,8 +64,10 @@ export const COMPANIES = [
   'Pine',
 ] as const
 export const INDUSTRIES = ['software', 'finance', 'education', 'health', 'media'] as const
+/** As browsers send it of a page whose address was typed. */
+export const DIRECT = { $referrer: '$direct', $referring_domain: '$direct' }
 export const SOURCES: WeightedItems<object> = [
-  [{ $referrer: '$direct', $referring_domain: '$direct' }, 40],
+  [DIRECT, 40],
   [{ $referrer: 'https://www.google.com/', $referring_domain: 'www.google.com' }, 35],
   [
     {

@@ -6,6 +6,7 @@ import {
   ADDRESSES,
   COMPANIES,
   DEVICES,
+  DIRECT,
   FIRST_NAMES,
   INDUSTRIES,
   LAST_NAMES,
@@ -137,7 +138,7 @@ class DemoPerson {
     let documents = 0
     for (let session = 0; session < SESSIONS_MAX; session += 1) {
       this.#startSession()
-      yield* this.#page('/app')
+      yield* this.#page('/app', DIRECT)
       const created = this.#chance.whole(0, this.variant === 'test' ? 4 : 3)
       for (let made = 0; made < created; made += 1) {
         documents += 1
