@@ -70,8 +70,17 @@ function fill(free_bytes: number): () => void {
   for (;;) {
     const left = statfsSync(disk)
     const bytes = Math.min(left.bavail * left.bsize - free_bytes, 4_000_000)
-    if (bytes <= 0) return () => rmSync(ballast)
+    if (bytes <= 0 || !tryAppend(bytes)) return () => rmSync(ballast)
+  }
+}
+
+/** False where a server has taken the rest meanwhile. */
+function tryAppend(bytes: number): boolean {
+  try {
     appendFileSync(ballast, Buffer.alloc(bytes))
+    return true
+  } catch {
+    return false
   }
 }
 
