@@ -66,7 +66,7 @@ export const webBreakdowns = memoizeValue(
         ${nullIfEmpty(expr`properties.$geoip_subdivision_1_name`)}))`,
     ),
     ScreenName: splitByEvent(nullIfEmpty(expr`properties.$screen_name`)),
-    // Browsers send the minutes that UTC is ahead, -330 in India; the table has the hours that it is behind, 5.5.
+    // Browsers send minutes west of UTC, -330 in India; the table has hours east of it, 5.5.
     Timezone: splitByEvent(expr`-toFloat(properties.$timezone_offset) / 60`),
     Viewport: splitByEvent(
       expr`if(isNull(${nullIfEmpty(expr`properties.$viewport_width`)}) or isNull(${nullIfEmpty(expr`properties.$viewport_height`)}), NULL,
