@@ -51,12 +51,12 @@ function answerInvite(app: AppContext, requested: EndpointCall): Response {
 async function join(app: AppContext, requested: EndpointCall): Promise<Response> {
   const [request, params, socket] = requested
   // The invite is checked before the body is read, so that a bad link costs no more.
-  requireInvite(app, requested)
+  const { created_by } = requireInvite(app, requested)
   const now = app.now()
   const is_known = bearerOf(request) !== null || findSessionOf(app, request) !== null
   const caller = is_known ? getRequestCaller(app, request, socket) : null
   const stored = caller === null ? null : joiner(app, caller)
-  const body = stored === null ? await readNewcomer(app, request) : null
+  const body = stored === null ? await readNewcomer(app, request, created_by) : null
   const joined = app.control.transaction(
     (tx) => {
       const invite = inviteOf(app, tx, params)
@@ -78,9 +78,14 @@ async function join(app: AppContext, requested: EndpointCall): Promise<Response>
 }
 
 /** Reads the body of a new user, with the password's hash; null for one who gets a key instead. */
-async function readNewcomer(app: AppContext, request: Request): Promise<Newcomer> {
+async function readNewcomer(
+  app: AppContext,
+  request: Request,
+  inviter: number | null,
+): Promise<Newcomer> {
   const { first_name, email, password } = await readBody(app.bodies, request, BODY)
-  const hash = password === undefined ? null : await hashPassword(password, email)
+  const owner = `invites of user ${inviter}`
+  const hash = password === undefined ? null : await hashPassword(password, email, owner)
   return { first_name, email, hash }
 }
 

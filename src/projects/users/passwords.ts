@@ -10,6 +10,8 @@ const ARGON2 = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as con
 const HASHING_MAX = 2
 /** Hashes that wait, about 1.2 s of work; further ones are refused. */
 const WAITING_MAX = 50
+/** New hashes for one user at the same time: who asks for more would keep others from logging in. */
+const OF_ONE_MAX = 5
 const RETRY_AFTER_S = 2
 
 const LENGTH_MIN = 10
@@ -23,6 +25,21 @@ const HASH_OF_NOTHING =
 class HashQueue {
   #running = 0
   readonly #waiting: (() => void)[] = []
+  readonly #counts = new Map<string, number>()
+
+  /** Runs the work of an owner, who may have `OF_ONE_MAX` here. Refuses (`throttled`) beyond that. */
+  async runFor<Result>(owner: string, work: () => Promise<Result>): Promise<Result> {
+    const count = this.#counts.get(owner) ?? 0
+    if (count >= OF_ONE_MAX) throw tooMany()
+    this.#counts.set(owner, count + 1)
+    try {
+      return await this.run(work)
+    } finally {
+      const rest = (this.#counts.get(owner) ?? 1) - 1
+      if (rest === 0) this.#counts.delete(owner)
+      else this.#counts.set(owner, rest)
+    }
+  }
 
   /** Runs the work when a slot is free. Refuses (`throttled`) beyond `WAITING_MAX`. */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -38,24 +55,33 @@ class HashQueue {
   }
 
   #wait(): Promise<void> {
-    if (this.#waiting.length >= WAITING_MAX) {
-      const detail = 'Too many people are logging in at this moment. Try again soon.'
-      throw new Refusal('throttled', detail, { retry_after_s: RETRY_AFTER_S })
-    }
+    if (this.#waiting.length >= WAITING_MAX) throw tooMany()
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#waiting.push(resolve)
     return promise
   }
 }
 
+function tooMany(): Refusal {
+  const detail = 'Too many people are logging in at this moment. Try again soon.'
+  return new Refusal('throttled', detail, { retry_after_s: RETRY_AFTER_S })
+}
+
 /** One queue for the whole process, since all hashes share its processor and memory. */
 const queue = new HashQueue()
 
-/** Hashes a new password. Refuses one that is short, of few letters, or the address itself; `attr` is `password`. */
-export async function hashPassword(password: string, email: string): Promise<string> {
+/**
+ * Hashes a new password. Refuses one that is short, of few letters, or the address itself (`attr` is `password`), and too many
+ * at once for an `owner`: by default the address, for an invite whoever made it, since a newcomer types any address.
+ */
+export async function hashPassword(
+  password: string,
+  email: string,
+  owner: string = email,
+): Promise<string> {
   const text = normalize(password)
   requireStrength(text, email)
-  return queue.run(() => Bun.password.hash(text, ARGON2))
+  return queue.runFor(owner, () => Bun.password.hash(text, ARGON2))
 }
 
 /** Finds the user who logs in with this address and password; null if either is wrong, after the same time. */

@@ -469,6 +469,38 @@ describe('a password', () => {
   })
 })
 
+describe('many passwords at once', () => {
+  const FLOOD = 60
+  const newcomer = (at: number) => ({
+    first_name: 'Ann',
+    email: `${at}@example.com`,
+    password: 'nobody knows it',
+  })
+
+  test('that one user sets leave others able to log in', async () => {
+    const owner = await setUp()
+    const invite = async (): Promise<string> => {
+      const { json } = await owner.send('POST /api/organizations/@current/invites/', {})
+      return `POST /api/signup/${new URL(String(json['link'])).hash.slice(1)}/`
+    }
+    const ann = openBrowser(world)
+    expect((await ann.send(await invite(), newcomer(0))).status).toBe(201)
+    const link = await invite()
+    const change = { current_password: 'not it at all', password: 'another good one' }
+    for (const flood of [
+      () => owner.send('POST /api/users/@me/password/', change),
+      (at: number) => openBrowser(world).send(link, newcomer(at + 1)),
+    ]) {
+      const flooded = Array.from({ length: FLOOD }, (_, at) => flood(at))
+      // Until the bodies are read.
+      await Bun.sleep(20)
+      expect((await logIn(ann, 'nobody knows it', '0@example.com')).status).toBe(200)
+      const statuses = (await Promise.all(flooded)).map(({ status }) => status)
+      expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(FLOOD - 10)
+    }
+  })
+})
+
 describe('an invite', () => {
   const invite = async (browser: Browser, body: object = {}): Promise<string> => {
     const { json } = await browser.send('POST /api/organizations/@current/invites/', body)
