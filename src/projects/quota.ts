@@ -1,5 +1,5 @@
 /** Quotas of definitions per project: number and size of items of one kind, since lists are read as a whole. */
-import { and, count, eq, getTableColumns, sql } from 'drizzle-orm'
+import { and, count, eq, getTableColumns, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { Refusal } from '../errors.ts'
 import type { ControlDB } from '../storage/control/control-db.ts'
@@ -84,12 +84,17 @@ function charsByMember(item: object | null): ReadonlyMap<string, number> {
   return new Map(members)
 }
 
-/** Bytes of all items. `octet_length` reads the length from the row's header, not the text. */
-function bytesIn(db: Pick<ControlDB, 'select'>, table: LimitedTable, project_id: number): number {
+/** SQL of the bytes of one item. `octet_length` reads the length from the row's header, not the text. */
+export function bytesOfRow(table: SQLiteTable): SQL<number> {
   const lengths = Object.values(getTableColumns(table)).flatMap((column) =>
     column.getSQLType() === 'text' ? sql`coalesce(octet_length(${column}), 0)` : [],
   )
-  const bytes = sql<number | null>`sum(${sql.join(lengths, sql` + `)})`
+  return sql`(${sql.join(lengths, sql` + `)})`
+}
+
+/** Bytes of all items. */
+function bytesIn(db: Pick<ControlDB, 'select'>, table: LimitedTable, project_id: number): number {
+  const bytes = sql<number | null>`sum(${bytesOfRow(table)})`
   const row = db.select({ bytes }).from(table).where(eq(table.project_id, project_id)).get()
   return row?.bytes ?? 0
 }

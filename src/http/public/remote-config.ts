@@ -1,4 +1,5 @@
 /** `/array/…/config`: the remote configuration that a web SDK loads first, as JSON and as a script. */
+import { MIB } from '../../bytes.ts'
 import { Refusal } from '../../errors.ts'
 import type { Project } from '../../projects/settings/project.ts'
 import { listRunningSurveys } from '../../targeting/surveys/survey.ts'
@@ -62,8 +63,11 @@ function remoteConfig(
   }
 }
 
-/** A configuration is written in one piece, and loaded with every page. */
-const SURVEYS_MAX = 200
+/**
+ * A configuration is written in one piece, and loaded with every page: the 8 MB of surveys that a project may have held the
+ * main thread for 75 ms each time.
+ */
+const SURVEYS_MAX = { count_max: 200, bytes_max: MIB } as const
 
 /** The surveys that run, false without any. Mobile SDKs look for them nowhere else; `true` is none to them. */
 function runningSurveys(app: PublicContext, project: Project): readonly object[] | false {

@@ -4,6 +4,7 @@ import { and, count, desc, eq, isNotNull, isNull, ne, type SQL } from 'drizzle-o
 import { Refusal } from '../../errors.ts'
 import { asText } from '../../flags/operators/value.ts'
 import { isObject } from '../../json.ts'
+import { bytesOfRow } from '../../projects/quota.ts'
 import { projects } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { DAY_MS } from '../../time.ts'
@@ -140,18 +141,31 @@ export function listSurveyHeads(db: ControlDB, project_id: number): readonly Sur
     .all()
 }
 
-/** A project's running surveys, newest first, at most `count_max`. */
+/** A project's running surveys, newest first: as many as fit into `count_max` and `bytes_max`. */
 export function listRunningSurveys(
   db: ControlDB,
   project_id: number,
-  count_max: number,
+  { count_max, bytes_max }: { readonly count_max: number; readonly bytes_max: number },
 ): readonly Survey[] {
+  const newest_first = [desc(surveys.created_at), desc(surveys.id)] as const
+  const sizes = db
+    .select({ bytes: bytesOfRow(surveys) })
+    .from(surveys)
+    .where(runsIn(project_id))
+    .orderBy(...newest_first)
+    .limit(count_max)
+    .all()
+  let rest = bytes_max
+  const fitting = sizes.filter(({ bytes }) => {
+    rest -= bytes
+    return rest >= 0
+  })
   return db
     .select()
     .from(surveys)
     .where(runsIn(project_id))
-    .orderBy(desc(surveys.created_at), desc(surveys.id))
-    .limit(count_max)
+    .orderBy(...newest_first)
+    .limit(fitting.length)
     .all()
 }
 

@@ -430,3 +430,24 @@ test('surveys are switched on in the project with the first that runs, and off w
   expect(await optIn()).toBe(false)
   expect(await inRemoteConfig()).toBe(false)
 })
+
+test('surveys in the remote configuration have a megabyte together, the newest ones', async () => {
+  const { api_token } = world.first
+  const inRemoteConfig = async (): Promise<readonly string[]> => {
+    const got = await world.send(`/array/${api_token}/config`)
+    const { surveys } = (await got.json()) as { surveys: readonly { name: string }[] }
+    return surveys.map(({ name }) => name)
+  }
+  const question = { type: 'open', question: 'q', description: 'x'.repeat(240_000) }
+  const names = Array.from({ length: 6 }, (_, at) => `long ${at}`)
+  for (const name of names) {
+    const body = {
+      name,
+      type: 'popover',
+      start_date: '2026-01-01T00:00:00Z',
+      questions: [question],
+    }
+    expect((await manage(world, 'POST', SURVEYS, body)).status).toBe(201)
+  }
+  expect(await inRemoteConfig()).toEqual(names.toReversed().slice(0, 4))
+})
