@@ -9,6 +9,7 @@ import {
   expectOpen,
   expectSoon,
   findBarriers,
+  focusedName,
   goInside,
   type Interface,
   openInterface,
@@ -220,6 +221,31 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     expect(visit.complaints).toEqual([])
   })
 
+  test('the nearest control has the focus when a series, a filter or a breakdown is removed', async () => {
+    await using visit = await web.visit()
+    const { page } = visit
+    const properties = [{ key: '$browser', value: ['Chrome'], operator: 'exact', type: 'event' }]
+    await page.goto(
+      addressOf({
+        ...DAILY,
+        series: [...DAILY.series, { kind: 'EventsNode', event: 'signed_up' }],
+        properties,
+        ...BROWSERS,
+      }),
+    )
+    const remove = async (name: string): Promise<void> => {
+      await page.getByRole('button', { name }).press('Enter')
+      await page.getByRole('button', { name }).waitFor({ state: 'detached' })
+    }
+    await remove('Remove signed_up')
+    await expectSoon(() => focusedName(page), 'Series')
+    await remove('Remove the filter Browser is Chrome')
+    await expectSoon(() => focusedName(page), 'Filter')
+    await remove('Remove breakdown by Browser')
+    await expectSoon(() => focusedName(page), 'Breakdown')
+    expect(visit.complaints).toEqual([])
+  })
+
   test('a saved insight opens, is changed, put back and saved', async () => {
     const query = { kind: 'InsightVizNode', source: DAILY }
     const body = JSON.stringify({ name: 'Daily views', query })
@@ -244,7 +270,7 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     await changed.waitFor()
     await page.getByRole('button', { name: 'Revert' }).click()
     await changed.waitFor({ state: 'hidden' })
-    await page.locator('main:focus').waitFor()
+    await expectSoon(() => focusedName(page), 'Actions of the insight')
     await expectSoon(() => page.getByRole('combobox', { name: 'Interval' }).inputValue(), 'day')
     await page.getByRole('combobox', { name: 'Interval' }).selectOption('week')
     await page.getByRole('button', { name: 'Save', exact: true }).click()

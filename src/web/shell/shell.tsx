@@ -7,6 +7,7 @@ import { IconButton } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { type KeyBinding, keyNames, useKeys } from '../state/keys.ts'
 import { HelpDialog } from './help.tsx'
+import { useKeptFocus } from './kept-focus.ts'
 import { BottomBar, FootMenu, SideMenu } from './navigation.tsx'
 import { Palette } from './palette.tsx'
 import { type LoggedIn, ProjectSwitch } from './project-switch.tsx'
@@ -26,6 +27,7 @@ export function Shell({ session, children }: ShellProps): VNode {
   const close = (): void => setOver(null)
   useShellKeys(openPalette, openHelp)
   const main = useFocusOnPage()
+  useKeptFocus(main)
   return (
     <div class={style.shell}>
       <a class={style.skip} href="#main">

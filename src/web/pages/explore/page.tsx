@@ -20,16 +20,11 @@ import { Result } from './views/result.tsx'
 /** A new query, in the address alone. */
 export function ExplorePage(): VNode {
   const [query, setQuery] = useQuery()
-  const begin = (example: ExploreQuery): void => {
-    // The button that was pressed goes with the examples.
-    document.querySelector('main')?.focus({ preventScroll: true })
-    setQuery(example)
-  }
   return (
     <>
       <PageHead title="Explore">{query && <SaveNew query={query} />}</PageHead>
       {query === undefined && <Skeleton lines={4} />}
-      {query === null && <Examples onPick={begin} />}
+      {query === null && <Examples onPick={setQuery} />}
       {query && <Workbench query={query} onChange={setQuery} />}
     </>
   )

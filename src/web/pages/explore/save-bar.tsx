@@ -82,11 +82,7 @@ export function SavedHead({ insight, stored, query }: SavedHeadProps): VNode {
   const [error, setError] = useState<unknown>(null)
   const is_changed = query !== null && !isEqual(query, stored)
   const can_save = useMayEdit('insight') && is_changed
-  const revert = (): void => {
-    navigate(`/insights/${insight.short_id}`)
-    // The buttons vanish, and with them the focus.
-    document.getElementById('main')?.focus({ preventScroll: true })
-  }
+  const revert = (): void => navigate(`/insights/${insight.short_id}`)
   const latest = useRef(query)
   latest.current = query
   const save = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 /** The user's own account: the name, the password, the browsers in which the user is logged in. */
 import type { VNode } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import {
   type BrowserSession,
   changeFirstName,
@@ -105,23 +105,9 @@ function PasswordCard({ email }: { readonly email: string | null }): VNode {
 
 function SessionCard(): VNode {
   const all = useBrowserSessions()
-  const heading = useRef<HTMLHeadingElement>(null)
-  const has_ended = useRef(false)
-  useEffect(() => {
-    // The button vanishes with its row, and with it the focus.
-    if (!has_ended.current || document.activeElement !== document.body) return
-    has_ended.current = false
-    heading.current?.focus({ preventScroll: true })
-  }, [all.data])
-  const end = (sessions: readonly BrowserSession[]): void => {
-    has_ended.current = true
-    void endSessions(sessions)
-  }
   return (
     <section class={style.card} aria-labelledby="sessions">
-      <h2 id="sessions" ref={heading} tabIndex={-1}>
-        Where you are logged in
-      </h2>
+      <h2 id="sessions">Where you are logged in</h2>
       <Loaded of={all}>
         {(list) => {
           const others = list.filter(({ is_current }) => !is_current)
@@ -129,11 +115,15 @@ function SessionCard(): VNode {
             <>
               <ul class={style.list}>
                 {list.map((session) => (
-                  <SessionRow key={session.id} session={session} onEnd={() => end([session])} />
+                  <SessionRow
+                    key={session.id}
+                    session={session}
+                    onEnd={() => void endSessions([session])}
+                  />
                 ))}
               </ul>
               {others.length > 1 && (
-                <Button onClick={() => end(others)}>Log out everywhere else</Button>
+                <Button onClick={() => void endSessions(others)}>Log out everywhere else</Button>
               )}
             </>
           )

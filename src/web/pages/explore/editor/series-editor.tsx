@@ -57,7 +57,7 @@ export function SeriesEditor(props: SeriesEditorProps): VNode {
             <span class={style.remove}>
               <IconButton
                 icon="close"
-                label={`Remove ${seriesName(node)}`}
+                label={`Remove ${eventTitle(seriesName(node))}`}
                 onClick={() => replace(index, [])}
               />
             </span>
