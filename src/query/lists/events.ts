@@ -51,9 +51,15 @@ const TIME = field(['timestamp'])
 const EVENT = field(['event'])
 const UUID = field(['uuid'])
 
-const COLUMNS = 'uuid event distinct_id timestamp properties elements_chain person_id'
-  .split(' ')
-  .map((name) => field([name]))
+const COLUMNS = [
+  UUID,
+  EVENT,
+  field(['distinct_id']),
+  expr`toTimeZone(timestamp, 'UTC')`,
+  field(['properties']),
+  field(['elements_chain']),
+  field(['person_id']),
+]
 
 /** The page of a list, and whether events include their persons. */
 export type EventsPage = {
@@ -68,7 +74,7 @@ export function eventConditions(request: EventListRequest, context: EventContext
   return CONDITIONS.flatMap((condition) => condition(request, context) ?? [])
 }
 
-/** Rows of events, by default the newest first; JSON stays text, the person's columns come last. One row beyond the limit shows that there are more. */
+/** Rows of events, by default the newest first; JSON stays text, times are in UTC, the person's columns come last. One row beyond the limit shows that there are more. */
 export function eventsTree(
   request: EventListRequest,
   page: EventsPage,

@@ -205,7 +205,23 @@ describe('values of an event property', () => {
   })
 })
 
-// Last, since it adds events that the others would see.
+// The last ones, since they add events that the others would see.
+test('have times in UTC, written as on PostHog, which connectors read by a fixed format', async () => {
+  await manage(world, 'PATCH', `/api/projects/${project_id}/`, { timezone: 'Europe/Berlin' })
+  await capture(
+    world,
+    { event: 'timed', distinct_id: 'clock', timestamp: '2026-01-20T10:00:00Z' },
+    { event: 'timed', distinct_id: 'clock', timestamp: '2026-07-20T10:00:00.25Z' },
+  )
+  const { results } = await list('?distinct_id=clock&after=2026-01-01')
+  expect(results.map(({ timestamp }) => timestamp)).toEqual([
+    '2026-07-20T10:00:00.250000+00:00',
+    '2026-01-20T10:00:00+00:00',
+  ])
+  const { body } = await manage(world, 'GET', `${EVENTS}${String(results[1]?.['id'])}/`)
+  expect(body['timestamp']).toBe('2026-01-20T10:00:00+00:00')
+})
+
 test('of a person with very many ids tell a hundred', async () => {
   const batch = Array.from({ length: 150 }, (_, index) => ({
     event: '$create_alias',

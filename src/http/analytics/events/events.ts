@@ -161,7 +161,10 @@ function nextAddress(
   return `${app.publicUrl()}${path}?${parameters.toString()}`
 }
 
-/** Shows the events of one list: their persons repeat. */
+/**
+ * Shows the events of one list: their persons repeat. Times end with `+00:00` in every time zone, as in the original:
+ * Airbyte keeps the latest as text, and reads one without a fraction by that end alone.
+ */
 function eventSerializer(
   app: AppContext,
   { project }: QueryCall,
@@ -182,7 +185,7 @@ function eventSerializer(
       distinct_id,
       properties: JSON.parse(String(properties)),
       event,
-      timestamp,
+      timestamp: String(timestamp).replace('Z', '+00:00'),
       person:
         typeof its === 'string'
           ? {
