@@ -117,7 +117,7 @@ const PARSERS: readonly Place[] = [
   ['http/persons/related-groups.ts', 1, 'result_bytes_max: rows of the engine'],
   [
     'http/public/capture-v1/read-batch.ts',
-    4,
+    2,
     'INLINE_BYTES_MAX: longer ones in a Worker with a deadline',
   ],
   ['http/public/flag-request.ts', 1, 'PLAIN_BYTES_MAX'],

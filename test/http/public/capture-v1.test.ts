@@ -1,6 +1,6 @@
 /** The newer capture protocol: an answer for each event, through the published client and by hand. */
 import { describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
-import { gzipSync } from 'node:zlib'
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { PostHog } from 'posthog-node'
 import { joinWorld } from '../shared-world.ts'
 
@@ -159,9 +159,16 @@ describe('a batch', () => {
     [
       'another encoding',
       batchOf(event()),
-      { 'content-encoding': 'br' },
+      { 'content-encoding': 'compress' },
       415,
       'unsupported_encoding',
+    ],
+    [
+      'other bytes than its encoding says',
+      batchOf(event()),
+      { 'content-encoding': 'br' },
+      400,
+      'request_decoding_error',
     ],
     [
       'another token',
@@ -176,9 +183,24 @@ describe('a batch', () => {
     expect(await answer.json()).toMatchObject({ error })
   })
 
-  test('that unpacks to more than it may is refused before it is unpacked', async () => {
-    const answer = await send(gzipSync(' '.repeat(50_000_000)), { 'content-encoding': 'gzip' })
-    expect(answer.status).toBe(413)
+  describe.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+  ] as const)('packed with %s, as posthog-go may be told to,', (encoding, pack) => {
+    const headers = { 'content-encoding': encoding }
+    const sendPacked = (text: string) => send(new Uint8Array(pack(text)), headers)
+
+    test('is stored', async () => {
+      expect((await sendPacked(batchOf(event({ event: `packed ${encoding}` })))).status).toBe(200)
+      const found = await rows(`select count() from events where event = 'packed ${encoding}'`)
+      expect(found).toEqual([[1]])
+    })
+
+    test('is refused before it is unpacked if it has more bytes than it may', async () => {
+      expect((await sendPacked(' '.repeat(5_000_000))).status).toBe(413)
+    })
   })
 
   test('that is long, packed or not, is read on a thread: this one parses 64 KiB at most', async () => {

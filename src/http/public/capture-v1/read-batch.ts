@@ -1,6 +1,6 @@
 /** Reads batches of the newer capture protocol: bytes → the same events as a batch of the older one, and a result for each. */
 
-import { gunzipSync } from 'node:zlib'
+import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
 import { isDeeperThan } from '../../../ingest/pipeline/clean.ts'
 import { parseTimestamp } from '../../../ingest/pipeline/timestamps.ts'
 import { CAPTURE_LIMITS } from '../../../ingest/threads/messages.ts'
@@ -109,22 +109,41 @@ function readUnpacked({ api_key, sdk_info, sent_at }: SentBatch, bytes: Uint8Arr
   }
 }
 
+/** Deflate has the header of zlib (RFC 1950), as posthog-go sends it. */
+const UNPACK = {
+  gzip: gunzipSync,
+  deflate: inflateSync,
+  br: brotliDecompressSync,
+  zstd: zstdDecompressSync,
+} as const
+
+/** Encodings by their names in the header; gzip is found by its magic bytes, announced or not. */
+const ENCODINGS: ReadonlyMap<string, keyof typeof UNPACK | null> = new Map([
+  ['', null],
+  ['identity', null],
+  ['gzip', null],
+  ['deflate', 'deflate'],
+  ['br', 'br'],
+  ['zstd', 'zstd'],
+])
+
 /** The bytes in a batch; null when there are too many. Refuses a body that does not unpack. */
 function unpack({ bytes, content_encoding }: SentBatch, bytes_max: number): Uint8Array | null {
-  const encoding = content_encoding.trim().toLowerCase()
-  if (encoding !== '' && encoding !== 'identity' && encoding !== 'gzip') {
+  const announced = ENCODINGS.get(content_encoding.trim().toLowerCase())
+  if (announced === undefined) {
     throw new UnreadableBatch(415, 'unsupported_encoding', 'Unsupported content encoding.')
   }
-  const is_packed = bytes[0] === 0x1f && bytes[1] === 0x8b
-  const unpacked = is_packed ? gunzip(bytes, bytes_max) : bytes
+  const is_gzip = bytes[0] === 0x1f && bytes[1] === 0x8b
+  const encoding = announced ?? (is_gzip ? 'gzip' : null)
+  const unpacked = encoding === null ? bytes : decode(bytes, encoding, bytes_max)
   if (unpacked === null || unpacked.length > bytes_max) return null
   if (unpacked.length === 0) throw new UnreadableBatch(400, 'empty_body', 'Request body is empty.')
   return unpacked
 }
 
-function gunzip(bytes: Uint8Array, bytes_max: number): Uint8Array | null {
+function decode(bytes: Uint8Array, encoding: keyof typeof UNPACK, bytes_max: number) {
   try {
-    return gunzipSync(bytes, { maxOutputLength: bytes_max + 1 })
+    return UNPACK[encoding](bytes, { maxOutputLength: bytes_max + 1 })
   } catch (error) {
     if (error instanceof RangeError) return null
     throw new UnreadableBatch(400, 'request_decoding_error', 'Failed to decode request body.')
