@@ -5,6 +5,7 @@ import { useRef } from 'preact/hooks'
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter-preact'
 import { useBrowserLocation } from 'wouter-preact/use-browser-location'
 import { queryClient } from './api/calls/client.ts'
+import { lazyPage } from './lazy-page.tsx'
 import { OUTER_PAGES, PROJECT_PAGES } from './pages.ts'
 import { Boundary } from './parts/notes/boundary.tsx'
 import { EmptyNote } from './parts/notes/empty-note.tsx'
@@ -12,14 +13,21 @@ import { Loaded } from './parts/notes/loaded.tsx'
 import { Toasts } from './parts/overlays/toast.tsx'
 import { PageHead } from './parts/page-head.tsx'
 import { Home } from './shell/home.tsx'
-import { LoginAgain } from './shell/login-again.tsx'
-import { ProjectGone } from './shell/project-gone.tsx'
 import type { LoggedIn } from './shell/project-switch.tsx'
 import { Shell } from './shell/shell.tsx'
 import { BASE_PATH, withoutBase } from './state/base-path.ts'
 import { ProjectProvider } from './state/project.tsx'
 import { type Session, type SessionProject, useSession } from './state/session.ts'
 import { store } from './state/store.ts'
+
+/** Loaded at first use: a page's first load has a limit of bytes. */
+const LoginAgain = lazyPage(() => import('./shell/login-again.tsx').then((all) => all.LoginAgain), {
+  is_dialog: true,
+})
+const ProjectGone = lazyPage(
+  () => import('./shell/project-gone.tsx').then((all) => all.ProjectGone),
+  { is_dialog: true },
+)
 
 /** The address without the base path, as every route has it. */
 function useOurLocation(): ReturnType<typeof useBrowserLocation> {

@@ -82,6 +82,14 @@ export const PROJECT_PAGES: readonly ProjectPage[] = [
     View: lazyPage(() => import('./pages/boards/page.tsx').then(({ BoardsPage }) => BoardsPage)),
   },
   {
+    folder: 'flags',
+    title: 'Flags',
+    icon: 'flags',
+    key: 'f',
+    place: 'more',
+    View: lazyPage(() => import('./pages/flags/page.tsx').then(({ FlagsPage }) => FlagsPage)),
+  },
+  {
     folder: 'alerts',
     title: 'Alerts',
     icon: 'alert',

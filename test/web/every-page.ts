@@ -8,6 +8,7 @@ export type PageIds = {
   readonly person_id: string
   readonly insight_id: string
   readonly group_key: string
+  readonly flag_id: number
 }
 
 export type TestedPage = {
@@ -99,6 +100,17 @@ export const EVERY_PAGE: readonly TestedPage[] = [
     drawn: 'article figure',
   },
   {
+    name: 'Flags',
+    path: ({ project }) => `/p/${project}/flags`,
+    drawn: 'main ul li',
+    empty: 'No flags yet',
+  },
+  {
+    name: 'a flag',
+    path: ({ project, flag_id }) => `/p/${project}/flags/${flag_id}`,
+    drawn: 'main ol li strong',
+  },
+  {
     name: 'Alerts',
     path: ({ project }) => `/p/${project}/alerts`,
     drawn: 'main ul li',
@@ -145,11 +157,15 @@ export async function fillPages(ui: Interface): Promise<PageIds> {
   )) as {
     readonly results: readonly { readonly group_key: string }[]
   }
+  const flags = (await ui.api(`/api/projects/${ui.project}/feature_flags/?limit=1`)) as {
+    readonly results: readonly { readonly id: number }[]
+  }
   return {
     project: ui.project,
     board_id: Number(board_id),
     insight_id: String(short_id),
     person_id: results[0]?.uuid ?? '',
     group_key: groups.results[0]?.group_key ?? '',
+    flag_id: flags.results[0]?.id ?? 0,
   }
 }

@@ -48,7 +48,7 @@ const URLS = [
 ]
 
 let ui: Interface
-const ids = { board: 0, insight: '', persons: [] as readonly string[] }
+const ids = { board: 0, flag: 0, insight: '', persons: [] as readonly string[] }
 
 async function sendEvents(): Promise<void> {
   const batch = HOSTILE.flatMap((name, at) => {
@@ -212,6 +212,22 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
         scope: 'project',
       })
     }
+    const properties = HOSTILE.slice(0, 9).map((value) => ({
+      key: value,
+      type: 'person',
+      operator: 'exact',
+      value: [value],
+    }))
+    const flag = (await post('feature_flags/', {
+      key: `hostile-${'long'.repeat(60)}`,
+      name: MARKUP,
+      filters: {
+        groups: [{ properties, rollout_percentage: 50, variant: MARKUP }],
+        multivariate: { variants: [{ key: MARKUP, rollout_percentage: 100 }] },
+        payloads: { [MARKUP]: JSON.stringify(MARKUP) },
+      },
+    })) as { readonly id: number }
+    ids.flag = flag.id
     const { results } = (await ui.api(`/api/projects/${ui.project}/persons/?limit=100`)) as {
       readonly results: readonly { readonly uuid: string }[]
     }
@@ -231,6 +247,8 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
       'article figure, article [role=slider]',
     ],
     ['an insight', () => `/p/${ui.project}/insights/${ids.insight}`, '[aria-label=Answer] figure'],
+    ['Flags', () => `/p/${ui.project}/flags`, 'main ul li'],
+    ['a flag', () => `/p/${ui.project}/flags/${ids.flag}`, 'main ol li strong'],
     ['Start', () => `/p/${ui.project}/start`, 'h2'],
   ] satisfies (readonly [string, () => string, string])[]
   test('is text on every page', async () => {

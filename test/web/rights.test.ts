@@ -12,6 +12,7 @@ const KINDS = [
   'alert',
   'annotation',
   'dashboard',
+  'feature_flag',
   'group',
   'insight',
   'person',
@@ -21,7 +22,7 @@ const KINDS = [
 
 /** Buttons that begin a change, and menus that have nothing else. */
 const CHANGES =
-  /^(Add|New board|New alert|Save|Save for all|Undo this merge|Move .*|Size of .*|Save .* as a variable .*|Create alert|Actions of the (person|group))$/
+  /^(Add|New board|New alert|Save|Save for all|Undo this merge|Move .*|Size of .*|Save .* as a variable .*|Create alert|Create flag|Actions of the (person|group))$/
 
 describe.skipIf(!HAS_BROWSER)('a member who may change nothing', () => {
   let ui: Interface
@@ -65,6 +66,7 @@ describe.skipIf(!HAS_BROWSER)('a member who may change nothing', () => {
     })
     const root = `/p/${ui.project}`
     const changed = encodeURIComponent(JSON.stringify({ kind: 'LifecycleQuery', series: [] }))
+    const draft = encodeURIComponent(JSON.stringify({ key: 'other', conditions: [] }))
     const hogql = { kind: 'HogQLQuery', query: 'select {variables.shop}' }
     const offered: Record<string, readonly string[]> = {}
     for (const path of [
@@ -74,6 +76,8 @@ describe.skipIf(!HAS_BROWSER)('a member who may change nothing', () => {
       `/insights/${ids.insight_id}#q=${changed}`,
       '/alerts',
       '/alerts?insight=1',
+      '/flags/new',
+      `/flags/${ids.flag_id}#q=${draft}`,
       `/persons/${ids.person_id}?view=merges`,
       `/persons/group/0/${encodeURIComponent(ids.group_key)}`,
       `/sql#q=${encodeURIComponent(JSON.stringify(hogql))}`,

@@ -129,6 +129,7 @@ describe.skipIf(!HAS_BROWSER)('the shell', () => {
       .locator('[aria-current=page]:visible')
     for (const [folder, name] of [
       ['events', 'Events'],
+      ['flags', 'More'],
       ['alerts', 'More'],
       // An insight is a part of Explore.
       ['insights/unknown', 'Explore'],

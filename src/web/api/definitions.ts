@@ -1,11 +1,9 @@
 /** Calls that list the names of a project: events, properties and their values, group types, cohorts. */
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import { useEffect, useState } from 'preact/hooks'
+import type { PropertyOwner } from '../parts/filters/conditions.ts'
 import { useProject } from '../state/project.tsx'
 import { type ApiError, call } from './calls/call.ts'
-
-/** The kind of object that has a property; `group` needs the index of the group type. */
-export type PropertyOwner = 'event' | 'person' | 'group' | 'session'
 
 type EventName = { readonly name: string; readonly description: string | null }
 

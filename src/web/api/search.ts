@@ -1,4 +1,4 @@
-/** Finds stored things by name: insights, boards, persons, events. */
+/** Finds stored things by name: insights, boards, flags, persons, events. */
 import { keepPreviousData, useQuery } from '@tanstack/preact-query'
 import type { ComboOption } from '../parts/fields/combobox.tsx'
 import type { IconName } from '../parts/icon.tsx'
@@ -45,6 +45,13 @@ const SEARCH_FAMILIES: readonly SearchFamily[] = [
     group: 'Boards',
     icon: 'boards',
     read: ({ id, name }) => ({ id, text: name }),
+  },
+  {
+    page: 'flags',
+    path: 'feature_flags/',
+    group: 'Flags',
+    icon: 'flags',
+    read: ({ id, key, name }) => ({ id, text: key, hint: name }),
   },
   {
     page: 'persons',

@@ -2,13 +2,11 @@
 import type { VNode } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
-import { changeInsight, createInsight, type StoredInsight } from '../../api/insights.ts'
+import { changeInsight, type StoredInsight } from '../../api/insights.ts'
 import { lazyPage } from '../../lazy-page.tsx'
 import { Button } from '../../parts/button.tsx'
-import { fieldError, TextField } from '../../parts/fields/field.tsx'
-import { Form } from '../../parts/fields/form.tsx'
+import { isEqual } from '../../parts/is-equal.ts'
 import { changeErrorText, ErrorNote, isWorthRetry } from '../../parts/notes/error-note.tsx'
-import { Dialog } from '../../parts/overlays/dialog.tsx'
 import { Menu } from '../../parts/overlays/menu.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
@@ -25,21 +23,14 @@ const RenameInsight = lazyPage(() => actions().then((all) => all.RenameInsight),
   is_dialog: true,
 })
 
+const SaveDialog = lazyPage(() => import('./save-dialog.tsx').then((all) => all.SaveDialog), {
+  is_dialog: true,
+})
+
 /** The button that saves a new insight, and its dialog. */
 export function SaveNew({ query }: { readonly query: ExploreQuery }): VNode | null {
-  const { id } = useProject()
   const may_edit = useMayEdit('insight')
-  const [, navigate] = useLocation()
   const [is_open, setOpen] = useState(false)
-  const [name, setName] = useState('')
-  const save = async (): Promise<void> => {
-    const saved = await createInsight(id, {
-      name: name.trim() === '' ? derivedName(query) : name.trim(),
-      query: wrapQuery(query),
-    })
-    navigate(`/insights/${saved.short_id}`)
-    showToast({ text: 'Saved' })
-  }
   const open = (): void => setOpen(may_edit)
   useKeys([{ keys: 's', text: 'Save', group: 'Explore', run: open }])
   if (!may_edit) return null
@@ -48,22 +39,7 @@ export function SaveNew({ query }: { readonly query: ExploreQuery }): VNode | nu
       <Button look="main" onClick={open}>
         Save
       </Button>
-      {is_open && (
-        <Dialog title="Save insight" onClose={() => setOpen(false)}>
-          <Form action="Save" fields={['name']} onSubmit={save}>
-            {(error) => (
-              <TextField
-                label="Name"
-                value={name}
-                onInput={setName}
-                placeholder={derivedName(query)}
-                maxLength={400}
-                error={fieldError(error, 'name')}
-              />
-            )}
-          </Form>
-        </Dialog>
-      )}
+      {is_open && <SaveDialog query={query} onClose={() => setOpen(false)} />}
     </>
   )
 }
@@ -159,17 +135,5 @@ function InsightMenu({ insight }: { readonly insight: StoredInsight }): VNode | 
       />
       {dialog !== null && <Opened insight={insight} onClose={() => setDialog(null)} />}
     </>
-  )
-}
-
-/** Whether two queries are the same, whatever the order of their members. */
-function isEqual(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one, sortMembers) === JSON.stringify(other, sortMembers)
-}
-
-function sortMembers(_key: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)),
   )
 }

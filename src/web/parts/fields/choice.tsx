@@ -49,10 +49,13 @@ type SwitchProps = {
   readonly is_on: boolean
   readonly onChange: (is_on: boolean) => void
   readonly is_disabled?: boolean
+  /** Leaves the label to screen readers. */
+  readonly is_bare?: boolean
 }
 
 /** A switch that applies at once, without a Save button. */
-export function Toggle({ label, is_on, onChange, is_disabled = false }: SwitchProps): VNode {
+export function Toggle(props: SwitchProps): VNode {
+  const { label, is_on, onChange, is_disabled = false, is_bare = false } = props
   return (
     <label class={style.toggle}>
       <input
@@ -62,7 +65,7 @@ export function Toggle({ label, is_on, onChange, is_disabled = false }: SwitchPr
         disabled={is_disabled}
         onChange={(event) => onChange(event.currentTarget.checked)}
       />
-      <span>{label}</span>
+      <span class={is_bare ? 'unseen' : undefined}>{label}</span>
     </label>
   )
 }

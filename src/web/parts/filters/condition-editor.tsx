@@ -1,7 +1,7 @@
 /** The panel that makes one condition: which property, how it is compared, with which values. */
 import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type PropertyOwner, usePropertyValues } from '../../api/definitions.ts'
+import { usePropertyValues } from '../../api/definitions.ts'
 import { Button } from '../button.tsx'
 import { Choice } from '../fields/choice.tsx'
 import { Combobox } from '../fields/combobox.tsx'
@@ -12,6 +12,7 @@ import {
   isComplete,
   operatorsOf,
   type PropertyCondition,
+  type PropertyOwner,
   valueInputOf,
 } from './conditions.ts'
 import style from './filters.module.css'

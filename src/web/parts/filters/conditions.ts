@@ -1,6 +1,8 @@
 /** Conditions on properties as queries take them, their operators, and both in words. */
-import type { PropertyOwner } from '../../api/definitions.ts'
 import { propertyTitle } from '../names.ts'
+
+/** The kind of object that has a property; `group` needs the index of the group type. */
+export type PropertyOwner = 'event' | 'person' | 'group' | 'session'
 
 /** One filter on a property, or on membership in a cohort (`key` is then `id`). */
 export type PropertyCondition = {
@@ -102,7 +104,8 @@ export function readConditions(text: string): readonly PropertyCondition[] {
   }
 }
 
-function isCondition(value: unknown): value is PropertyCondition {
+/** Whether a value is a condition that the editor can show. */
+export function isCondition(value: unknown): value is PropertyCondition {
   if (typeof value !== 'object' || value === null) return false
   const { type, key, operator } = value as Readonly<Record<string, unknown>>
   return OWNERS.has(String(type)) && typeof key === 'string' && typeof operator === 'string'

@@ -4,14 +4,13 @@ import { useState } from 'preact/hooks'
 import {
   type ListedGroupType,
   type PropertyName,
-  type PropertyOwner,
   useCohorts,
   useGroupTypes,
   usePropertyNames,
 } from '../../api/definitions.ts'
 import { Combobox, type ComboOption } from '../fields/combobox.tsx'
 import { propertyTitle, SESSION_PROPERTIES } from '../names.ts'
-import type { PropertyCondition } from './conditions.ts'
+import type { PropertyCondition, PropertyOwner } from './conditions.ts'
 
 type PropertyListProps = {
   readonly event_names?: readonly string[]

@@ -1,0 +1,125 @@
+/** Calls for feature flags: the list, one flag, the persons that a condition matches, a trial. */
+import {
+  type InfiniteData,
+  keepPreviousData,
+  type UseInfiniteQueryResult,
+  type UseQueryResult,
+  useInfiniteQuery,
+  useQuery,
+} from '@tanstack/preact-query'
+import { useProject } from '../state/project.tsx'
+import { type ApiError, type CallMethod, call } from './calls/call.ts'
+import { queryClient } from './calls/client.ts'
+import { useSettled } from './definitions.ts'
+import type { ShownFlag } from './shown-flag.ts'
+
+type FlagListPage = { readonly next: string | null; readonly results: readonly ShownFlag[] }
+
+const PAGE_SIZE = 100
+
+/** The flags that the list shows; archived ones only when they are asked for. */
+export type FlagsShown = '' | 'on' | 'off' | 'archived'
+
+const SHOWN_QUERIES: Readonly<Record<FlagsShown, Readonly<Record<string, string>>>> = {
+  '': {},
+  on: { active: 'true' },
+  off: { active: 'false' },
+  archived: { archived: 'true' },
+}
+
+/** Flags whose key or description contains a text, the newest first, page by page. */
+export function useFlags(
+  search: string,
+  shown: FlagsShown,
+): UseInfiniteQueryResult<InfiniteData<FlagListPage>, ApiError> {
+  const { id } = useProject()
+  const settled = useSettled(search)
+  return useInfiniteQuery({
+    queryKey: ['flags', id, 'list', settled, shown],
+    queryFn: ({ pageParam, signal }) => {
+      const page = { search: settled, limit: PAGE_SIZE, offset: pageParam }
+      const query = { ...SHOWN_QUERIES[shown], ...page }
+      return call<FlagListPage>('GET', `/api/projects/${id}/feature_flags/`, { query, signal })
+    },
+    initialPageParam: 0,
+    getNextPageParam: ({ next }, pages) => (next === null ? null : pages.length * PAGE_SIZE),
+    placeholderData: keepPreviousData,
+  })
+}
+
+/** One flag by its id. */
+export function useFlag(flag_id: string): UseQueryResult<ShownFlag, ApiError> {
+  const { id } = useProject()
+  const path = `/api/projects/${id}/feature_flags/${encodeURIComponent(flag_id)}/`
+  return useQuery<ShownFlag, ApiError>({
+    queryKey: ['flags', id, flag_id],
+    queryFn: ({ signal }) => call<ShownFlag>('GET', path, { signal }),
+  })
+}
+
+/** Creates or changes a flag, and asks again for the flags that are shown. Throws ApiError. */
+export async function changeFlag(
+  project_id: number,
+  flag_id: number | null,
+  body: object,
+): Promise<ShownFlag> {
+  const [method, path]: readonly [CallMethod, string] =
+    flag_id === null ? ['POST', ''] : ['PATCH', `${flag_id}/`]
+  const at = `/api/projects/${project_id}/feature_flags/${path}`
+  const flag = await call<ShownFlag>(method, at, { body })
+  queryClient.setQueryData(['flags', project_id, String(flag.id)], flag)
+  await queryClient.invalidateQueries({ queryKey: ['flags', project_id, 'list'] })
+  return flag
+}
+
+/** The persons or groups that match a condition, before its rollout. */
+type FlagReach = { readonly affected: number; readonly total: number }
+
+/** Counts the persons, or the groups of a type, that match all properties. */
+export function useReach(
+  properties: readonly unknown[],
+  group_type_index: number | null,
+): UseQueryResult<FlagReach, ApiError> {
+  const { id } = useProject()
+  const body = { condition: { properties }, group_type_index }
+  return useQuery<FlagReach, ApiError>({
+    queryKey: ['flag-reach', id, JSON.stringify(body)],
+    queryFn: ({ signal }) =>
+      call('POST', `/api/projects/${id}/feature_flags/user_blast_radius/`, { body, signal }),
+    placeholderData: keepPreviousData,
+  })
+}
+
+/** The value of a flag for one person, and the outcome of each condition. */
+export type FlagTrial = {
+  readonly result: boolean | string
+  readonly reason_description: string | null
+  readonly payload: unknown
+  readonly conditions: readonly {
+    readonly index: number
+    readonly matched: boolean
+    readonly explanation: string
+    readonly properties: readonly {
+      readonly key: string
+      readonly matched: boolean
+      readonly actual_value: unknown
+      readonly explanation: string
+    }[]
+  }[]
+}
+
+/** The person, or the member of a group, that a flag is tried for. */
+type TrialSubject = {
+  readonly distinct_id: string
+  readonly groups?: Readonly<Record<string, string>>
+}
+
+/** Evaluates the stored flag for a person. Throws ApiError. */
+export const tryFlag = (
+  project_id: number,
+  flag_id: number,
+  subject: TrialSubject,
+): Promise<FlagTrial> =>
+  call('POST', `/api/projects/${project_id}/feature_flags/${flag_id}/test_evaluation/`, {
+    body: subject,
+  })

@@ -1,0 +1,303 @@
+/** One flag at `/flags/:id`, or a new one at `/flags/new`. Unsaved changes are in the address. */
+import type { ComponentChildren, VNode } from 'preact'
+import { useRef, useState } from 'preact/hooks'
+import { useLocation } from 'wouter-preact'
+import { type ListedGroupType, useGroupTypes } from '../../api/definitions.ts'
+import { changeFlag, useFlag } from '../../api/flags.ts'
+import type { ShownFlag } from '../../api/shown-flag.ts'
+import { Button, ButtonLink } from '../../parts/button.tsx'
+import { Toggle } from '../../parts/fields/choice.tsx'
+import { fieldError, TextField } from '../../parts/fields/field.tsx'
+import { SelectField } from '../../parts/fields/select-field.tsx'
+import { isEqual } from '../../parts/is-equal.ts'
+import { EmptyNote } from '../../parts/notes/empty-note.tsx'
+import { changeErrorText, ErrorNote } from '../../parts/notes/error-note.tsx'
+import { Loaded } from '../../parts/notes/loaded.tsx'
+import { Skeleton } from '../../parts/notes/skeleton.tsx'
+import { ConfirmDialog } from '../../parts/overlays/dialog.tsx'
+import { Menu, type MenuItem } from '../../parts/overlays/menu.tsx'
+import { showToast } from '../../parts/overlays/toast.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { useKeys } from '../../state/keys.ts'
+import { useMayEdit, useProject } from '../../state/project.tsx'
+import { hashOf, useHashQuery } from '../../state/url.ts'
+import { type ChangeDraft, ConditionList } from './condition-list.tsx'
+import {
+  bodyOf,
+  type DraftedFlag,
+  draftOf,
+  NEW_CONDITION,
+  NEW_FLAG,
+  readDraft,
+} from './flag-draft.ts'
+import style from './flags.module.css'
+import { CodeCard, FactsCard, TrialCard } from './side-cards.tsx'
+import { switchFlag } from './switch-flag.ts'
+import { ValueList } from './value-list.tsx'
+
+/** The page of a stored flag. */
+export function FlagView({ id }: { readonly id: string }): VNode {
+  const missing = (
+    <EmptyNote title="Flag not found" icon="flags">
+      <p>It may have been deleted.</p>
+      <ButtonLink href="/flags">All flags</ButtonLink>
+    </EmptyNote>
+  )
+  return (
+    <Loaded of={useFlag(id)} title="Flag" missing={missing}>
+      {(flag) => <FlagEditor flag={flag} />}
+    </Loaded>
+  )
+}
+
+/** The editor; `flag` is null for a new one. */
+export function FlagEditor({ flag }: { readonly flag: ShownFlag | null }): VNode {
+  const [changed, setDraft] = useHashQuery<DraftedFlag>(readDraft)
+  const types = useGroupTypes().data ?? []
+  const stored = flag === null ? NEW_FLAG : draftOf(flag)
+  if (changed === undefined) return <Skeleton lines={4} />
+  const draft = changed ?? stored
+  const change: ChangeDraft = (changes, options) => setDraft({ ...draft, ...changes }, options)
+  const type = types.find(({ group_type_index }) => group_type_index === draft.group_type)
+  const group_type = type?.group_type ?? null
+  const is_changed = !isEqual({ ...draft, is_on: true }, { ...stored, is_on: true })
+  return (
+    <EditedFlag flag={flag} draft={draft} is_changed={is_changed}>
+      {(error, may_edit) => (
+        <div class={style.split}>
+          <fieldset class={style.column} disabled={!may_edit} aria-label="The flag">
+            <section class={style.card} aria-label="Name">
+              <NameFields draft={draft} change={change} error={error} />
+            </section>
+            <section class={style.card} aria-labelledby="who">
+              <h2 id="who">Who gets it</h2>
+              {types.length > 0 && <OwnerField draft={draft} types={types} change={change} />}
+              <ConditionList draft={draft} change={change} />
+            </section>
+            <section class={style.card} aria-labelledby="values">
+              <h2 id="values">What they get</h2>
+              <ValueList
+                draft={draft}
+                change={change}
+                is_encrypted={flag?.has_encrypted_payloads === true}
+              />
+            </section>
+          </fieldset>
+          <div class={style.column}>
+            {flag !== null && (
+              <TrialCard flag={flag} group_type={group_type} is_changed={is_changed} />
+            )}
+            <CodeCard draft={draft} group_type={group_type} />
+            {flag !== null && <FactsCard flag={flag} />}
+          </div>
+        </div>
+      )}
+    </EditedFlag>
+  )
+}
+
+type EditedFlagProps = {
+  readonly flag: ShownFlag | null
+  readonly draft: DraftedFlag
+  readonly is_changed: boolean
+  /** Draws the form with the last error, which `fieldError` asks for its field. */
+  readonly children: (error: unknown, may_edit: boolean) => ComponentChildren
+}
+
+/** The head with Save and Revert, and the server's refusal. */
+function EditedFlag({ flag, draft, is_changed, children }: EditedFlagProps): VNode {
+  const { id } = useProject()
+  const [, navigate] = useLocation()
+  const [error, setError] = useState<unknown>(null)
+  const may_edit = useMayEdit('feature_flag') && flag?.can_edit !== false
+  const latest = useRef(draft)
+  latest.current = draft
+  const save = async (): Promise<void> => {
+    try {
+      const saved = await changeFlag(id, flag?.id ?? null, bodyOf(draft, flag))
+      setError(null)
+      // Changes that were made while the server stored it stay. Back must not lead to a second new flag.
+      if (isEqual(latest.current, draft)) navigate(`/flags/${saved.id}`, { replace: flag === null })
+      showToast({ text: 'Saved' })
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  const revert = (): void => {
+    setError(null)
+    navigate(flag === null ? '/flags' : `/flags/${flag.id}`)
+    // The buttons vanish, and with them the focus.
+    document.getElementById('main')?.focus({ preventScroll: true })
+  }
+  const can_save = may_edit && (is_changed || flag === null)
+  const run = (): void => {
+    if (can_save) void save()
+  }
+  useKeys([{ keys: 's', text: 'Save', group: 'Flags', run }])
+  const is_named = fieldError(error, 'key') !== null
+  return (
+    <>
+      <PageHead
+        title={flag?.key ?? 'New flag'}
+        aside={
+          <>
+            {flag !== null && <ActiveSwitch flag={flag} is_disabled={!may_edit} />}
+            {flag !== null && is_changed && <span class={style.changed}>Changed</span>}
+          </>
+        }
+      >
+        {(is_changed || flag === null) && (
+          <Button onClick={revert}>{flag === null ? 'Cancel' : 'Revert'}</Button>
+        )}
+        {can_save && (
+          <Button look="main" onClick={() => void save()}>
+            {flag === null ? 'Create flag' : 'Save'}
+          </Button>
+        )}
+        {flag !== null && <FlagMenu flag={flag} draft={draft} may_edit={may_edit} />}
+      </PageHead>
+      {error !== null && !is_named && (
+        <div class={style.refused}>
+          <ErrorNote message={changeErrorText(error)} />
+        </div>
+      )}
+      {children(error, may_edit)}
+    </>
+  )
+}
+
+type ActiveSwitchProps = { readonly flag: ShownFlag; readonly is_disabled: boolean }
+
+/** Applies at once, also while other changes are not saved. */
+function ActiveSwitch({ flag, is_disabled }: ActiveSwitchProps): VNode {
+  const { id } = useProject()
+  if (flag.archived) return <span class={style.hint}>Archived</span>
+  return (
+    <Toggle
+      label={flag.active ? 'On' : 'Off'}
+      is_on={flag.active}
+      is_disabled={is_disabled}
+      onChange={(is_on) => void switchFlag(id, flag, is_on)}
+    />
+  )
+}
+
+type FieldsProps = { readonly draft: DraftedFlag; readonly change: ChangeDraft }
+
+function NameFields({ draft, change, error }: FieldsProps & { readonly error: unknown }): VNode {
+  return (
+    <div class={style.pair}>
+      <TextField
+        label="Key"
+        value={draft.key}
+        maxLength={400}
+        placeholder="new-checkout"
+        onInput={(key) => change({ key }, { is_typing: true })}
+        hint="The name in your code."
+        error={fieldError(error, 'key')}
+        spellcheck={false}
+        autocapitalize="off"
+      />
+      <TextField
+        label="Description"
+        value={draft.name}
+        maxLength={4000}
+        onInput={(name) => change({ name }, { is_typing: true })}
+      />
+    </div>
+  )
+}
+
+type OwnerFieldProps = FieldsProps & { readonly types: readonly ListedGroupType[] }
+
+/** Whether the flag is for persons or for groups. Conditions on the one say nothing of the other. */
+function OwnerField({ draft, types, change }: OwnerFieldProps): VNode {
+  const options = [
+    { value: '', text: 'Persons' },
+    ...types.map(({ group_type, group_type_index }) => ({
+      value: String(group_type_index),
+      text: `Groups: ${group_type}`,
+    })),
+  ]
+  return (
+    <SelectField
+      label="The flag is for"
+      value={String(draft.group_type ?? '')}
+      options={options}
+      onChange={(value) =>
+        change({
+          group_type: value === '' ? null : Number(value),
+          conditions: [NEW_CONDITION],
+        })
+      }
+    />
+  )
+}
+
+type FlagMenuProps = {
+  readonly flag: ShownFlag
+  readonly draft: DraftedFlag
+  readonly may_edit: boolean
+}
+
+function FlagMenu({ flag, draft, may_edit }: FlagMenuProps): VNode {
+  const { id } = useProject()
+  const [, navigate] = useLocation()
+  const [is_deleting, setDeleting] = useState(false)
+  const duplicate = async (): Promise<void> =>
+    navigate(`/flags/new${await hashOf({ ...draft, key: `${draft.key}-copy` })}`)
+  const archive = (): Promise<unknown> => changeFlag(id, flag.id, { archived: !flag.archived })
+  const remove = async (): Promise<void> => {
+    await changeFlag(id, flag.id, { deleted: true })
+    navigate('/flags')
+    const restore = (): void => void changeFlag(id, flag.id, { deleted: false })
+    showToast({ text: `${flag.key} deleted`, action: { text: 'Undo', run: restore } })
+  }
+  const calls: MenuItem = { text: 'Calls in Explore', icon: 'explore', href: callsHref(flag.key) }
+  const items: readonly (MenuItem | null)[] = [
+    calls,
+    ...(may_edit
+      ? ([
+          { text: 'Duplicate', icon: 'copy', onSelect: () => void duplicate() },
+          { text: flag.archived ? 'Unarchive' : 'Archive', onSelect: () => void archive() },
+          null,
+          { text: 'Delete', icon: 'trash', is_danger: true, onSelect: () => setDeleting(true) },
+        ] as const)
+      : []),
+  ]
+  return (
+    <>
+      <Menu label="Actions of the flag" items={items} />
+      {is_deleting && (
+        <ConfirmDialog
+          title="Delete this flag"
+          action="Delete"
+          onConfirm={remove}
+          onClose={() => setDeleting(false)}
+        >
+          <p>
+            Code that asks for <strong>{flag.key}</strong> then gets no value.
+          </p>
+        </ConfirmDialog>
+      )}
+    </>
+  )
+}
+
+/** The calls of the last 30 days by answer. */
+function callsHref(key: string): string {
+  const query = {
+    kind: 'TrendsQuery',
+    series: [
+      {
+        kind: 'EventsNode',
+        event: '$feature_flag_called',
+        properties: [{ type: 'event', key: '$feature_flag', operator: 'exact', value: [key] }],
+      },
+    ],
+    breakdownFilter: { breakdowns: [{ type: 'event', property: '$feature_flag_response' }] },
+    dateRange: { date_from: '-30d' },
+    interval: 'day',
+  }
+  return `/explore#q=${encodeURIComponent(JSON.stringify(query))}`
+}

@@ -1,0 +1,127 @@
+/** Feature flags: the list, a new one at `/flags/new`, one at `/flags/:id`. */
+import type { VNode } from 'preact'
+import { Link, useRoute } from 'wouter-preact'
+import { type FlagsShown, useFlags } from '../../api/flags.ts'
+import type { ShownFlag } from '../../api/shown-flag.ts'
+import { Ago } from '../../parts/ago.tsx'
+import { ButtonLink } from '../../parts/button.tsx'
+import { Choice, Toggle } from '../../parts/fields/choice.tsx'
+import { EmptyNote } from '../../parts/notes/empty-note.tsx'
+import { Loaded } from '../../parts/notes/loaded.tsx'
+import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { ShowMore } from '../../parts/show-more.tsx'
+import { useMayEdit, useProject } from '../../state/project.tsx'
+import { SEARCH_LENGTH_MAX, useParam } from '../../state/url.ts'
+import { FlagEditor, FlagView } from './flag.tsx'
+import { draftOf } from './flag-draft.ts'
+import style from './flags.module.css'
+import { releaseText } from './release-text.ts'
+import { switchFlag } from './switch-flag.ts'
+
+/** The page. */
+export function FlagsPage(): VNode {
+  const [is_one, params] = useRoute('/flags/:id')
+  if (!is_one) return <FlagList />
+  return params.id === 'new' ? (
+    <FlagEditor flag={null} />
+  ) : (
+    <FlagView key={params.id} id={decodeURIComponent(params.id)} />
+  )
+}
+
+const SHOWN = [
+  { value: '', text: 'All' },
+  { value: 'on', text: 'On' },
+  { value: 'off', text: 'Off' },
+  { value: 'archived', text: 'Archived' },
+] as const satisfies readonly { readonly value: FlagsShown; readonly text: string }[]
+
+const SKELETON_PX = 240
+
+function FlagList(): VNode {
+  const [search, setSearch] = useParam('search')
+  const [show, setShow] = useParam('show')
+  const shown = SHOWN.find(({ value }) => value === show)?.value ?? ''
+  const may_edit = useMayEdit('feature_flag')
+  const list = useFlags(search, shown)
+  const flags = list.data?.pages.flatMap(({ results }) => results) ?? []
+  return (
+    <>
+      <PageHead title="Flags">
+        {may_edit && (
+          <ButtonLink href="/flags/new" look="main" icon="plus">
+            New flag
+          </ButtonLink>
+        )}
+      </PageHead>
+      <div class={style.controls}>
+        <Choice label="Show" options={SHOWN} value={shown} onChange={setShow} />
+        <input
+          type="search"
+          class={`field ${style.search}`}
+          placeholder="Search key or description"
+          aria-label="Search key or description"
+          maxLength={SEARCH_LENGTH_MAX}
+          value={search}
+          onInput={(event) => setSearch(event.currentTarget.value, { is_typing: true })}
+        />
+      </div>
+      <Loaded
+        of={list}
+        skeleton={<SkeletonBlock height={SKELETON_PX} />}
+        isEmpty={() => flags.length === 0}
+        empty={<NoFlags is_searched={search !== '' || shown !== ''} />}
+      >
+        {() => (
+          <ul class={style.list}>
+            {flags.map((flag) => (
+              <FlagItem key={flag.id} flag={flag} may_edit={may_edit && flag.can_edit} />
+            ))}
+          </ul>
+        )}
+      </Loaded>
+      <ShowMore list={list} text="Show more" />
+    </>
+  )
+}
+
+type FlagItemProps = { readonly flag: ShownFlag; readonly may_edit: boolean }
+
+function FlagItem({ flag, may_edit }: FlagItemProps): VNode {
+  const { id } = useProject()
+  return (
+    <li>
+      <Toggle
+        label={`${flag.key} is on`}
+        is_bare
+        is_on={flag.active}
+        is_disabled={!may_edit || flag.archived}
+        onChange={(is_on) => void switchFlag(id, flag, is_on)}
+      />
+      <span class={style.what}>
+        <Link href={`/flags/${flag.id}`}>{flag.key}</Link>
+        {flag.name !== '' && <span>{flag.name}</span>}
+      </span>
+      <span class={style.release}>{releaseText(draftOf(flag))}</span>
+      <span class={style.when}>
+        <Ago iso={flag.updated_at} />
+      </span>
+    </li>
+  )
+}
+
+function NoFlags({ is_searched }: { readonly is_searched: boolean }): VNode {
+  if (is_searched) return <EmptyNote title="No flags found" icon="search" />
+  return (
+    <EmptyNote title="No flags yet" icon="flags">
+      <p>
+        A flag turns a part of your product on for some persons: for a share of them, or for those
+        who meet a condition.
+      </p>
+      <ButtonLink href="/flags/new" look="main">
+        Create a flag
+      </ButtonLink>
+    </EmptyNote>
+  )
+}

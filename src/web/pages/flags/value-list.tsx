@@ -1,0 +1,151 @@
+/** The values of a flag: on or off, or one of several variants, each with its share and payload. */
+import type { VNode } from 'preact'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { Choice } from '../../parts/fields/choice.tsx'
+import { TextField } from '../../parts/fields/field.tsx'
+import { formatNumber } from '../../parts/format.ts'
+import type { ChangeDraft } from './condition-list.tsx'
+import {
+  changeVariant,
+  type DraftedFlag,
+  type DraftVariant,
+  removeVariant,
+  shareEvenly,
+} from './flag-draft.ts'
+import style from './flags.module.css'
+
+type ValueListProps = {
+  readonly draft: DraftedFlag
+  readonly change: ChangeDraft
+  /** Payloads are encrypted: the page cannot show them. */
+  readonly is_encrypted: boolean
+}
+
+const KINDS = [
+  { value: 'switch', text: 'On or off' },
+  { value: 'variants', text: 'Variants' },
+] as const
+
+/** The variants of an experiment. */
+const FIRST_VARIANTS: readonly DraftVariant[] = ['control', 'test'].map((key) => ({
+  key,
+  share: '50',
+  payload: '',
+  others: {},
+}))
+
+/** Draws the values. */
+export function ValueList({ draft, change, is_encrypted }: ValueListProps): VNode {
+  const { variants, payload, conditions } = draft
+  const changeKind = (kind: 'switch' | 'variants'): void =>
+    kind === 'variants'
+      ? change({ variants: FIRST_VARIANTS })
+      : change({
+          variants: [],
+          conditions: conditions.map((condition) => ({ ...condition, variant: '' })),
+        })
+  return (
+    <>
+      <Choice
+        label="Kind of value"
+        options={KINDS}
+        value={variants.length === 0 ? 'switch' : 'variants'}
+        onChange={changeKind}
+      />
+      {variants.length > 0 ? (
+        <Variants draft={draft} change={change} is_encrypted={is_encrypted} />
+      ) : (
+        !is_encrypted && (
+          <TextField
+            label="Payload"
+            value={payload}
+            onInput={(text) => change({ payload: text }, { is_typing: true })}
+            hint="JSON that comes with the flag while it is on; empty for none."
+            spellcheck={false}
+          />
+        )
+      )}
+      {is_encrypted && <p class={style.hint}>The payloads are encrypted and stay as they are.</p>}
+    </>
+  )
+}
+
+function Variants({ draft, change, is_encrypted }: ValueListProps): VNode {
+  const { variants } = draft
+  const sum = variants.reduce((total, { share }) => total + Number(share), 0)
+  const add = (): void => {
+    const key = `variant-${variants.length + 1}`
+    change({ variants: [...variants, { key, share: '0', payload: '', others: {} }] })
+  }
+  return (
+    <>
+      <ul class={style.values}>
+        {variants.map((variant, at) => (
+          <VariantItem
+            // oxlint-disable-next-line react/no-array-index-key -- the key is what is being typed
+            key={at}
+            variant={variant}
+            is_encrypted={is_encrypted}
+            is_only={variants.length === 1}
+            onInput={(typed) => change(changeVariant(draft, at, typed), { is_typing: true })}
+            onRemove={() => change(removeVariant(draft, at))}
+          />
+        ))}
+      </ul>
+      {sum !== 100 && (
+        <p class={style.warning}>The shares add up to {formatNumber(sum)}%, not to 100%.</p>
+      )}
+      <div class={style.actions}>
+        <Button icon="plus" onClick={add}>
+          Add a variant
+        </Button>
+        <Button onClick={() => change({ variants: shareEvenly(variants) })}>Equal shares</Button>
+      </div>
+    </>
+  )
+}
+
+type VariantItemProps = {
+  readonly variant: DraftVariant
+  readonly is_encrypted: boolean
+  readonly is_only: boolean
+  readonly onInput: (typed: Partial<DraftVariant>) => void
+  readonly onRemove: () => void
+}
+
+function VariantItem(props: VariantItemProps): VNode {
+  const { variant, is_encrypted, is_only, onInput, onRemove } = props
+  return (
+    <li>
+      <TextField
+        label="Variant"
+        value={variant.key}
+        onInput={(key) => onInput({ key })}
+        spellcheck={false}
+      />
+      <TextField
+        label="Share in %"
+        type="number"
+        min={0}
+        max={100}
+        step="any"
+        value={variant.share}
+        onInput={(share) => onInput({ share })}
+      />
+      <TextField
+        label="Payload"
+        placeholder="JSON"
+        value={variant.payload}
+        disabled={is_encrypted}
+        onInput={(payload) => onInput({ payload })}
+        spellcheck={false}
+      />
+      <IconButton
+        icon="trash"
+        label={`Remove ${variant.key}`}
+        disabled={is_only}
+        onClick={onRemove}
+      />
+    </li>
+  )
+}

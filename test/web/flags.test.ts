@@ -1,0 +1,248 @@
+/** Flags: made, tried, changed, switched, deleted in the browser; what the page does not edit stays. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { ShownFlag } from '../../src/web/api/shown-flag.ts'
+import {
+  bodyOf,
+  type DraftedFlag,
+  draftOf,
+  NEW_FLAG,
+  readDraft,
+  removeVariant,
+  shareEvenly,
+} from '../../src/web/pages/flags/flag-draft.ts'
+import { releaseText } from '../../src/web/pages/flags/release-text.ts'
+import { HAS_BROWSER } from '../flows/clients/browser.ts'
+import { limitTests } from '../long-tests.ts'
+import {
+  devicesOf,
+  expectFits,
+  expectOpen,
+  expectSoon,
+  type Interface,
+  openInterface,
+  SCREENS,
+  schemesOf,
+} from './interface.ts'
+
+limitTests(120_000)
+
+const STORED: ShownFlag = {
+  id: 7,
+  key: 'new-checkout',
+  name: 'The shorter one',
+  active: true,
+  archived: false,
+  version: 1,
+  has_encrypted_payloads: false,
+  can_edit: true,
+  created_at: '2026-11-01T00:00:00Z',
+  updated_at: '2026-11-01T00:00:00Z',
+  created_by: null,
+  last_modified_by: null,
+  filters: {
+    groups: [
+      {
+        properties: [
+          { key: 'plan', type: 'person', operator: 'exact', value: ['pro'] },
+          { key: '3', type: 'flag', operator: 'flag_evaluates_to', value: true },
+        ],
+        rollout_percentage: 12.5,
+        variant: 'test',
+        description: 'those who pay',
+      },
+      { properties: [], rollout_percentage: null, variant: null },
+    ],
+    multivariate: {
+      variants: [
+        { key: 'control', name: 'The old one', rollout_percentage: 50 },
+        { key: 'test', rollout_percentage: 50 },
+      ],
+    },
+    payloads: { test: '{"steps":2}' },
+    aggregation_group_type_index: null,
+    super_groups: [{ properties: [], rollout_percentage: 100 }],
+  },
+}
+
+describe('the draft of a flag', () => {
+  test('is stored as the flag was, with all that the page does not edit', () => {
+    const { key, name, filters } = STORED
+    expect(bodyOf(draftOf(STORED), STORED)).toEqual({ key, name, filters })
+  })
+  test('comes back from an address, and from nothing else', () => {
+    const draft = draftOf(STORED)
+    expect(readDraft(JSON.parse(JSON.stringify(draft)))).toEqual(draft)
+    for (const odd of [null, 1, 'key', [], {}, { key: 1 }, { key: 'a', conditions: {} }]) {
+      expect(readDraft(odd)).toBeNull()
+    }
+    const bent = { key: 'a', conditions: [null, 1, { properties: 1, share: {} }], variants: 'x' }
+    expect(readDraft(bent)).toMatchObject({ key: 'a', variants: [], conditions: { length: 3 } })
+  })
+  test('leaves encrypted payloads as they are', () => {
+    const flag = { ...STORED, has_encrypted_payloads: true }
+    const changed = { ...draftOf(flag), variants: draftOf(flag).variants.slice(0, 1) }
+    expect(bodyOf(changed, flag)).toMatchObject({ filters: { payloads: { test: '{"steps":2}' } } })
+  })
+  test('of a removed variant has no condition that names it', () => {
+    const draft = draftOf(STORED)
+    const changed: DraftedFlag = { ...draft, ...removeVariant(draft, 1) }
+    expect(changed.conditions.map(({ variant }) => variant)).toEqual(['', ''])
+    expect(bodyOf(changed, STORED)).toMatchObject({ filters: { payloads: {} } })
+  })
+  test('has equal shares that add up to 100', () => {
+    const [one] = draftOf(STORED).variants
+    if (one === undefined) throw new Error('no variant')
+    expect(shareEvenly([one, one, one]).map(({ share }) => share)).toEqual(['34', '33', '33'])
+  })
+  test('is told in a few words', () => {
+    const [condition] = NEW_FLAG.conditions
+    if (condition === undefined) throw new Error('no condition')
+    const texts = [
+      NEW_FLAG,
+      { ...NEW_FLAG, conditions: [] },
+      { ...NEW_FLAG, conditions: [{ ...condition, share: '0' }] },
+      { ...NEW_FLAG, conditions: [{ ...condition, share: '33' }] },
+      { ...NEW_FLAG, group_type: 0 },
+      draftOf(STORED),
+      { ...draftOf(STORED), conditions: draftOf(STORED).conditions.slice(0, 1), variants: [] },
+    ].map(releaseText)
+    expect(texts).toEqual([
+      'Everyone',
+      'Nobody',
+      'Nobody',
+      '33% of persons',
+      'All groups',
+      '2 conditions · control, test',
+      'plan is pro and 1 more: 12.5%',
+    ])
+  })
+})
+
+describe.skipIf(!HAS_BROWSER)('a flag', () => {
+  let ui: Interface
+  beforeAll(async () => {
+    ui = await openInterface({ demo_persons: 30 })
+  })
+  afterAll(() => ui?.[Symbol.asyncDispose]())
+
+  const findFlag = async (key: string): Promise<ShownFlag | undefined> => {
+    const path = `/api/projects/${ui.project}/feature_flags/?key=${key}`
+    return ((await ui.api(path)) as { readonly results: readonly ShownFlag[] }).results[0]
+  }
+
+  test('is made, tried, changed, switched and deleted', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto(`/p/${ui.project}/flags`)
+    await page.getByRole('link', { name: 'New flag' }).click()
+    await page.getByLabel('Key').fill('short checkout')
+    await page.getByRole('button', { name: 'Create flag' }).click()
+    await page.getByText('Only letters, numbers, hyphens').waitFor()
+    await page.getByLabel('Key').fill('short-checkout')
+    await page.getByRole('button', { name: 'Filter', exact: true }).click()
+    await page.getByRole('combobox', { name: 'Property' }).fill('plan')
+    await page.getByRole('option', { name: 'plan' }).click()
+    await page.getByRole('combobox', { name: 'Values' }).fill('platinum')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByText(/^0 of \d+ persons/).waitFor()
+    await page.getByRole('button', { name: 'Add a condition' }).click()
+    await page.getByLabel('Rollout of condition 2 in percent').fill('100')
+    await page.getByText('Variants', { exact: true }).click()
+    await page.getByLabel('Share in %').first().fill('0')
+    await page.getByText('The shares add up to 50%').waitFor()
+    await page.getByLabel('Share in %').nth(1).fill('100')
+    await page.getByLabel('Payload').nth(1).fill('{"steps":2}')
+    await page.getByRole('button', { name: 'Create flag' }).click()
+    await page.getByRole('heading', { level: 1, name: 'short-checkout' }).waitFor()
+    expect((await findFlag('short-checkout'))?.filters).toMatchObject({
+      groups: [
+        { properties: [{ key: 'plan', value: ['platinum'] }], rollout_percentage: 100 },
+        { properties: [], rollout_percentage: 100 },
+      ],
+      payloads: { test: '{"steps":2}' },
+    })
+    await page.getByLabel('Distinct id').fill('ann')
+    await page.getByRole('button', { name: 'Try' }).click()
+    await page.getByText('{"steps":2}').waitFor()
+    await page.getByText('Condition 2: This condition set decided the value').waitFor()
+    // Unsaved changes survive a reload, and are gone after Revert.
+    await page.getByLabel('Description').fill('Two steps')
+    await page.getByText('Changed', { exact: true }).waitFor()
+    await page.reload()
+    await expectSoon(() => page.getByLabel('Description').inputValue(), 'Two steps')
+    await page.getByRole('button', { name: 'Revert' }).click()
+    await expectSoon(() => page.getByLabel('Description').inputValue(), '')
+    await page.getByLabel('Description').fill('Three steps')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('Saved').waitFor()
+    await expectSoon(async () => (await findFlag('short-checkout'))?.name, 'Three steps')
+    await page.getByRole('switch', { name: 'On' }).uncheck()
+    await page.getByText('short-checkout is off').waitFor()
+    expect((await findFlag('short-checkout'))?.active).toBe(false)
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('switch', { name: 'On' }).waitFor()
+    expect((await findFlag('short-checkout'))?.active).toBe(true)
+    await page.getByRole('button', { name: 'Actions of the flag' }).click()
+    await page.getByRole('menuitem', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('short-checkout deleted').waitFor()
+    await expectSoon(() => page.getByRole('link', { name: 'short-checkout' }).count(), 0)
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('link', { name: 'short-checkout' }).waitFor()
+    // The one complaint is about the refused key.
+    expect(visit.complaints.filter((text) => !text.includes('400'))).toEqual([])
+  })
+
+  test('of the list is found, switched, and opened from the palette', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto(`/p/${ui.project}/flags?search=pdf`)
+    await page.getByText('plan is pro or team').waitFor()
+    expect(
+      await page
+        .getByRole('listitem')
+        .filter({ has: page.getByRole('switch') })
+        .count(),
+    ).toBe(1)
+    await page.getByRole('switch', { name: 'export-to-pdf is on' }).uncheck()
+    await page.getByText('export-to-pdf is off').waitFor()
+    await page.getByText('On', { exact: true }).click()
+    await page.getByText('No flags found').waitFor()
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('export-to')
+    await page.getByRole('option', { name: 'export-to-pdf' }).click()
+    await page.getByRole('heading', { level: 1, name: 'export-to-pdf' }).waitFor()
+    await page.getByRole('switch', { name: 'Off' }).check()
+    await page.getByText('export-to-pdf is on').waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('for companies is counted and tried by company', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto(`/p/${ui.project}/flags/new`)
+    await page.getByLabel('Key').fill('by-company')
+    await page.getByLabel('The flag is for').selectOption({ label: 'Groups: company' })
+    await page.getByText(/of \d+ groups/).waitFor()
+    await page.getByRole('button', { name: 'Create flag' }).click()
+    await page.getByLabel('Key of the company').fill('acme')
+    await page.getByRole('button', { name: 'Try' }).click()
+    await page.getByText('On', { exact: true }).nth(1).waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+
+  test.each(devicesOf(0))('is as wide as the window, and has no barrier: %s', async (device) => {
+    await using visit = await ui.visit({ width: SCREENS[device][0], scheme: 'dark' })
+    const { page } = visit
+    await page.goto(`/p/${ui.project}/flags/new`)
+    await page.getByText(/of \d+ persons/).waitFor()
+    await page.getByText('Variants', { exact: true }).click()
+    await expectFits(page)
+    await expectOpen(page, schemesOf(1))
+    await page.getByRole('button', { name: 'Filter', exact: true }).click()
+    await page.getByRole('option', { name: /plan/ }).waitFor()
+    await expectOpen(page, schemesOf(1))
+    expect(visit.complaints).toEqual([])
+  })
+})
