@@ -16,7 +16,11 @@ const UNOPENED =
 
 const DISK_FULL =
   'make room on the disk of the data folder, or of the files that this command writes, and start again'
-const DISK_FULL_CODES: ReadonlySet<string | null> = new Set(['ENOSPC', 'SQLITE_FULL'])
+const DISK_FULL_CODES: ReadonlySet<string | null> = new Set([
+  'ENOSPC',
+  'SQLITE_FULL',
+  'SQLITE_IOERR_SHMSIZE',
+])
 
 const AFTER_HELP = `
 Examples:

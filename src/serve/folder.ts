@@ -4,6 +4,7 @@ import type { Log } from '../logs.ts'
 import { type FolderLock, takeLock } from '../storage/process/lock.ts'
 import { tightenFolder } from '../storage/process/private-folder.ts'
 import { requireTrustedSqlite, requireUndamaged } from '../storage/sqlite/sqlite.ts'
+import { requireRoom } from './disk-space.ts'
 
 /** Databases that are checked after a crash. Caches are not among them: they can be deleted. */
 const DATABASES = ['control.db', 'events.db'] as const
@@ -12,6 +13,7 @@ const DATABASES = ['control.db', 'events.db'] as const
 export function openFolder(data_dir: string, log: Log, parts: AsyncDisposableStack): FolderLock {
   const lock = takeLock(data_dir, process.pid, new Date())
   parts.defer(() => lock.release())
+  requireRoom(data_dir)
   requireTrustedSqlite()
   tighten(data_dir, log)
   if (lock.was_abandoned) {

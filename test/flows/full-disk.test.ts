@@ -178,6 +178,15 @@ test.skipIf(!canMount)(
       expect(ran.err).not.toContain('SQL.run')
     }
     empty()
+    // Enough for the lock and its note: the shared memory of the databases would end the process by a bus error.
+    for (const free_bytes of [20_000, 400_000]) {
+      const emptyMore = fill(free_bytes)
+      const ran = await tidemark(['serve', '--port', '0', '--data-dir', filled])
+      expect(ran.exit_code).toBe(1)
+      expect(ran.err).toContain('a start needs 512 KiB')
+      expect(ran.err).toContain('make room on the disk of the data folder')
+      emptyMore()
+    }
     const again = await start({}, filled)
     expect((await askHogQL(again.url, COUNT)).results).toEqual([[1, 1]])
     expect(await again.stop()).toBe(0)
