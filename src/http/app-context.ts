@@ -29,12 +29,19 @@ import type { FailedKeys } from './callers/failed-keys.ts'
 import type { SettableClock } from './settable-clock.ts'
 
 /** The room on the disk of the data folder. */
-export type DiskSpace = {
+type DiskSpace = {
   readonly bytes: number
   /** Bytes that a process of this user may still write. */
   readonly free_bytes: number
   /** Below it a server is not ready. */
   readonly free_bytes_min: number
+}
+
+/** The disk of the data folder. Both throw what the system says when the folder is gone. */
+export type DataDisk = {
+  readonly read: () => DiskSpace
+  /** Throws on a disk that has turned read-only, as Linux does with one that has failed. */
+  readonly requireWritable: () => void
 }
 
 /** Counts and times of the backups since the server's start. */
@@ -165,8 +172,7 @@ export type AppContext = {
   readonly bodies: Bodies
   /** Heartbeats of all threads. */
   readonly event_loops: EventLoops
-  /** The disk of the data folder. */
-  readonly disk: { readonly read: () => DiskSpace }
+  readonly disk: DataDisk
   /** Durations that GET /_metrics prints. */
   readonly timings: Timings
   /** Networks that may read metrics. */

@@ -64,11 +64,14 @@ export function findUnready(app: AppContext): readonly UnreadyReason[] {
 function findDiskFault({ disk }: AppContext): string | null {
   try {
     const { free_bytes, free_bytes_min } = disk.read()
-    if (free_bytes >= free_bytes_min) return null
+    if (free_bytes >= free_bytes_min) {
+      disk.requireWritable()
+      return null
+    }
     return `The disk of the data folder has ${inMiB(free_bytes)} MiB left; at least ${inMiB(free_bytes_min)} are needed (TIDEMARK_DISK_FREE_MIN_MB).`
   } catch (error) {
-    // A folder that was moved away, or a disk that is gone.
-    return `The data folder cannot be read (${findErrorCode(error)}).`
+    // A folder that was moved away, a disk that is gone or has turned read-only.
+    return `The data folder cannot be written (${findErrorCode(error)}).`
   }
 }
 

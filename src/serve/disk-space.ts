@@ -1,7 +1,7 @@
 /** The room on the disk of the data folder. */
-import { statfsSync } from 'node:fs'
+import { accessSync, constants, statfsSync } from 'node:fs'
 import { KIB } from '../bytes.ts'
-import type { DiskSpace } from '../http/app-context.ts'
+import type { DataDisk } from '../http/app-context.ts'
 
 /** More than the shared memory of the databases, which has a page for each thousand pages of a write-ahead log. */
 const START_FREE_BYTES_MIN = 512 * KIB
@@ -19,9 +19,10 @@ export function requireRoom(data_dir: string): void {
   throw Object.assign(new Error(message), { code: 'ENOSPC' })
 }
 
-/** Returns a function that reads the disk's figures now; one system call. */
-export function diskReader(data_dir: string, free_bytes_min: number): { read: () => DiskSpace } {
+/** Returns the disk of a data folder, which is looked at by each call: one system call. */
+export function diskReader(data_dir: string, free_bytes_min: number): DataDisk {
   return {
+    requireWritable: () => accessSync(data_dir, constants.W_OK),
     read() {
       const { bavail, blocks, bsize } = statfsSync(data_dir)
       return { bytes: blocks * bsize, free_bytes: bavail * bsize, free_bytes_min }

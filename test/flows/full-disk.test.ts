@@ -118,6 +118,11 @@ async function capture(url: string): Promise<{ status: number; code: unknown; re
   return { status: answer.status, code, retry: answer.headers.has('retry-after') }
 }
 
+async function readiness(url: string): Promise<[number, unknown]> {
+  const answer = await fetch(`${url}/_readyz`)
+  return [answer.status, await answer.json()]
+}
+
 test.skipIf(!canMount)(
   'a full disk is answered with 503, queries go on, and all is well when there is room again',
   async () => {
@@ -231,7 +236,7 @@ test.skipIf(!canMount)(
   async () => {
     const guarded = join(disk, 'guarded')
     await begin(guarded)
-    const server = await start({}, guarded)
+    const server = await start({ TIDEMARK_DISK_FREE_MIN_MB: '0' }, guarded)
     expect((await capture(server.url)).status).toBe(200)
     expect((await askHogQL(server.url, COUNT)).results).toEqual([[1, 1]])
 
@@ -241,12 +246,15 @@ test.skipIf(!canMount)(
     expect((await askHogQL(server.url, COUNT)).results).toEqual([[1, 1]])
     expect(await capture(server.url)).toEqual(refused)
     expect(serverLog(guarded)).toContain('the storage refused events')
+    const reasons = [{ check: 'disk', detail: 'The data folder cannot be written (EPERM).' }]
+    expect(await readiness(server.url)).toEqual([503, { status: 'unavailable', reasons }])
 
     expect(protect(guarded, '-i')).toBe(true)
     for (let tries = 0; (await capture(server.url)).status !== 200; tries++) {
       expect(tries).toBeLessThan(600)
       await Bun.sleep(100)
     }
+    expect(await readiness(server.url)).toEqual([200, { status: 'ok' }])
     expect((await askHogQL(server.url, COUNT)).results).toEqual([[2, 2]])
     expect(await server.stop()).toBe(0)
   },

@@ -372,6 +372,7 @@ describe('health', () => {
   test('is not ready while the disk has less room than the setting asks for', async () => {
     const MIB = 1024 * 1024
     const disk = {
+      requireWritable() {},
       read: () => ({ bytes: 900 * MIB, free_bytes: 99 * MIB, free_bytes_min: 100 * MIB }),
     }
     const full = await openWorld({ disk })
@@ -400,7 +401,7 @@ describe('health', () => {
       503,
       {
         status: 'unavailable',
-        reasons: [{ check: 'disk', detail: 'The data folder cannot be read (ENOENT).' }],
+        reasons: [{ check: 'disk', detail: 'The data folder cannot be written (ENOENT).' }],
       },
     ])
     await gone.close()
