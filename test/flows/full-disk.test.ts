@@ -198,6 +198,28 @@ test.skipIf(!canMount)(
   },
 )
 
+test.skipIf(!canMount)(
+  'a large request that a full disk cuts off is refused as a whole, and the server stops in order',
+  async () => {
+    const large = join(disk, 'large')
+    await begin(large)
+    const server = await start({}, large)
+    expect((await capture(server.url)).status).toBe(200)
+    const event = { event: 'e', distinct_id: 'ann', properties: { text: 'x'.repeat(500) } }
+    const body = JSON.stringify({
+      api_key: API_TOKEN,
+      batch: Array.from({ length: 20_000 }, () => event),
+    })
+    const empty = fill(3_000_000)
+    expect((await fetch(`${server.url}/batch/`, { method: 'POST', body })).status).toBe(503)
+    expect(await server.stop()).toBe(0)
+    empty()
+    const again = await start({}, large)
+    expect((await askHogQL(again.url, COUNT)).results).toEqual([[1, 1]])
+    expect(await again.stop()).toBe(0)
+  },
+)
+
 longTestIf(canMount)(
   'a snapshot that finds no room leaves nothing behind and loses nothing, and is taken when there is',
   async () => {

@@ -345,6 +345,10 @@ export class SlicedRequests {
       waiting = { ...request, answer_id: null }
     }
     this.#enqueue(waiting)
+    this.#retryLater()
+  }
+
+  #retryLater(): void {
     this.#is_paused = true
     setTimeout(() => {
       this.#is_paused = false
@@ -363,8 +367,9 @@ export class SlicedRequests {
         is_removed = stores.journal.removeSome(id)
       })
     } catch (error) {
-      // The next start deletes the remaining rows.
-      recover(error)
+      // A bug would be met again: the next start deletes the remaining rows.
+      is_removed = recover(error) === null
+      if (!is_removed) this.#retryLater()
     }
     if (is_removed) this.#dropped.shift()
   }
