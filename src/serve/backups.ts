@@ -3,6 +3,7 @@ import { Cron } from 'croner'
 import type { Config } from '../config.ts'
 import type { BackupState } from '../http/app-context.ts'
 import type { Log } from '../logs.ts'
+import { killWhenStalled } from '../storage/process/kill-stalled.ts'
 import { lowerPriority } from '../storage/process/lower-priority.ts'
 import { ownCommand, tryStart } from '../storage/process/spawn-self.ts'
 import { HOUR_MS } from '../time.ts'
@@ -11,6 +12,8 @@ import { HOUR_MS } from '../time.ts'
 const RETRY_MS = 600_000
 /** The clock is looked at this often: it may be set, and the machine may sleep. */
 const LOOK_MS = 60_000
+/** A child that used no processor time for this long is killed, so that the next backup is made: an upload over a slow line waits too. */
+const STALLED_MS = HOUR_MS
 /** Characters of a child's error that are logged. */
 const FAULT_LENGTH_MAX = 2000
 
@@ -61,7 +64,8 @@ class BackupSchedule {
   async close(): Promise<void> {
     this.#is_stopped = true
     this.#stop.resolve()
-    this.#child?.kill()
+    // A frozen process takes no other signal.
+    this.#child?.kill('SIGKILL')
     await this.#running
   }
 
@@ -144,13 +148,15 @@ class BackupSchedule {
     )
     if (child instanceof Error) return { exit_code: 1, out: '', err: child.message }
     this.#child = child
-    if (this.#is_stopped) child.kill()
+    if (this.#is_stopped) child.kill('SIGKILL')
     lowerPriority(child.pid)
+    const stopWatching = killWhenStalled(child, STALLED_MS)
     const [out, err, exit_code] = await Promise.all([
       new Response(child.stdout).text(),
       new Response(child.stderr).text(),
       child.exited,
     ])
+    stopWatching()
     this.#child = null
     return { exit_code, out, err: err.trim() }
   }

@@ -1,8 +1,12 @@
 /** Backups by schedule on a machine that has no file left for a child process, and with a clock that is set back. */
 import { expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readConfig } from '../../src/config.ts'
+import { openLog } from '../../src/logs.ts'
+import { openBackups } from '../../src/serve/backups.ts'
+import { childrenOf } from '../flows/processes/processes.ts'
 
 const SOURCES = join(import.meta.dir, '../../src')
 
@@ -58,4 +62,21 @@ test('a clock that was ahead and is set back does not hold the next try', () => 
       time_ms += 600_000
       await waitForFailures(2)`),
   ).toBe('cannot list backups\nbackup failed\nbackup failed\n2\n')
+})
+
+test.skipIf(process.platform !== 'linux')('a frozen backup does not hold the stop', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-backups-'))
+  const config = readConfig({ dataDir: folder }, { TIDEMARK_BACKUP_TO: `${folder}/kept` })
+  const before = new Set(childrenOf(process.pid))
+  const backups = openBackups(config, openLog('error', []), () => new Date())
+  backups?.start()
+  const started = childrenOf(process.pid).filter((pid) => !before.has(pid))
+  expect(started.length).toBe(1)
+  for (const pid of started) {
+    process.kill(pid, 'SIGSTOP')
+    while (!readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') T ')) await Bun.sleep(5)
+  }
+  await backups?.close()
+  expect(childrenOf(process.pid).filter((pid) => started.includes(pid))).toEqual([])
+  rmSync(folder, { recursive: true, force: true })
 })
