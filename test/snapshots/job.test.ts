@@ -385,6 +385,23 @@ describe('the files', () => {
     const counted = 'select count(*) from events_of($1)'
     expect(await ask(engine, counted, { project_id: intact_id })).toEqual([[150]])
   })
+
+  test('that are damaged under an open project are no fault of its queries, and named from then on', async () => {
+    await using world = new World()
+    sendMixed(world, 600)
+    const job = createJob(world)
+    await job.run()
+    await job.close()
+    const engine = world.openEngine()
+    await ask(engine, FINGERPRINT)
+    const [file] = files(world)
+    if (file === undefined) throw new Error('no file')
+    truncateSync(filePath(world.data_dir, file), 100)
+    const unread = await refusal(ask(engine, FINGERPRINT))
+    expect(unread).toBe('storage_unavailable: A file that the query needs cannot be read.')
+    const named = await refusal(ask(engine, FINGERPRINT))
+    expect(named).toStartWith(`storage_unavailable: Snapshot file ${file.id} has 100 bytes instead`)
+  })
 })
 
 describe('a damaged file whose events the log still has', () => {

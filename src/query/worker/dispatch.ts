@@ -6,7 +6,7 @@ import type {
   ToQueryProcess,
   WorkerQuery,
 } from '../engine/protocol.ts'
-import { engineRefusal } from './engine-errors.ts'
+import { engineRefusal, isFileDamage } from './engine-errors.ts'
 import { answerQuery, sendParts } from './execute.ts'
 import type { AddressSpace } from './limits/memory-limit.ts'
 import { ResourceUsage } from './limits/resource-usage.ts'
@@ -98,6 +98,8 @@ export class QueryDispatcher {
     try {
       await Promise.race([this.#answer(id, query, running), stopped.promise])
     } catch (error) {
+      // The next query checks the project's files, and names the damaged one.
+      if (isFileDamage(error)) this.#projects.reopen(query.project_id)
       const { code, detail } = engineRefusal(error, was_scarce || this.#isSharedOut())
       this.#send({ kind: 'refused', id, code, detail })
     } finally {

@@ -9,6 +9,18 @@ import {
 } from '../engine/engine-refusals.ts'
 import { NoRoom } from './limits/opening-room.ts'
 
+/** Beginnings of DuckDB's messages about a Parquet file that was damaged since its project was opened. */
+const FILE_DAMAGES = [
+  "Invalid Input Error: File '",
+  'Invalid Input Error: No magic bytes found at end of file',
+  'Invalid Input Error: Invalid string encoding found in Parquet file',
+  'Invalid Input Error: Failed to read file',
+  'Invalid Input Error: The width (',
+  "Invalid Error: don't know what type",
+  'Invalid Error: Out of buffer',
+  'Invalid Error: Payload value bigger than allowed',
+] as const
+
 /** The error code by the beginning of DuckDB's message. */
 const MEANINGS: readonly (readonly [beginning: string, code: ErrorCode])[] = [
   // The message when `max_temp_directory_size` is reached.
@@ -26,6 +38,7 @@ const MEANINGS: readonly (readonly [beginning: string, code: ErrorCode])[] = [
   ['EROFS', 'storage_unavailable'],
   ['EACCES', 'storage_unavailable'],
   ['EPERM', 'storage_unavailable'],
+  ...FILE_DAMAGES.map((beginning) => [beginning, 'storage_unavailable'] as const),
 ]
 
 const DETAILS: Partial<Record<ErrorCode, string>> = {
@@ -94,6 +107,12 @@ export function openingError(error: unknown): unknown {
   const code = codeOf(message)
   const is_passing = code === 'storage_unavailable' || FAULTS.some((it) => message.startsWith(it))
   return is_passing ? error : new OpeningFailed(message)
+}
+
+/** True for an error of DuckDB about a file that it cannot decode. */
+export function isFileDamage(error: unknown): boolean {
+  const message = errorMessage(error)
+  return FILE_DAMAGES.some((beginning) => message.startsWith(beginning))
 }
 
 /** An error code of the API, or one for failures of the engine. */

@@ -6,6 +6,11 @@ test.each<[string, SentCode]>([
   ['std::bad_alloc', 'query_memory'],
   ['Failed to allocate memory', 'query_memory'],
   ['Out of Memory Error: could not allocate block', 'query_memory'],
+  [
+    "Invalid Input Error: File '/data/1.parquet' too small to be a Parquet file",
+    'storage_unavailable',
+  ],
+  ["Invalid Error: don't know what type: \u000f", 'storage_unavailable'],
   ['Conversion Error: Type INT64 with value 1 can’t be cast', 'query_failed'],
 ])('%s is %s, without its words', (message, code) => {
   const refusal = engineRefusal(new RangeError(message))
