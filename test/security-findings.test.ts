@@ -17,7 +17,7 @@ const IDS = [
   ...numbered('H', 7),
   ...numbered('M', 8),
   ...numbered('L', 17),
-  ...numbered('N', 35),
+  ...numbered('N', 36),
 ]
 
 type Finding = {

@@ -1,6 +1,6 @@
 /** Guards outgoing calls against server-side request forgery: a webhook may only lead to public internet addresses. */
-import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
+import { dns } from 'bun'
 import { Refusal } from '../errors.ts'
 import { type IsInNetworks, networksOf, normalizeIp } from '../networks.ts'
 
@@ -98,9 +98,12 @@ export class Addresses {
   }
 }
 
-/** The addresses of a name; empty if the lookup fails. */
+/**
+ * The addresses of a name; empty if the lookup fails. By c-ares, which waits on the event loop: Bun's default waits on one of
+ * the threads that passwords, compression and files share, and a name server that does not answer held all of them.
+ */
 async function lookUp(host: string): Promise<readonly string[]> {
-  const records = await lookup(host, { all: true }).catch(() => [])
+  const records = await dns.lookup(host, { backend: 'c-ares' }).catch(() => [])
   return records.map(({ address }) => address)
 }
 
