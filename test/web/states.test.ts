@@ -133,7 +133,14 @@ describe.skipIf(!HAS_BROWSER)('in a project without anything', () => {
     await using visit = await ui.visit()
     const { page } = visit
     await page.goto(
-      path({ project: ui.project, board_id: 0, person_id: '', insight_id: '', group_key: '' }),
+      path({
+        project: ui.project,
+        board_id: 0,
+        flag_id: 0,
+        person_id: '',
+        insight_id: '',
+        group_key: '',
+      }),
     )
     await page.getByText(empty).first().waitFor()
     await settle(page)
