@@ -58,21 +58,30 @@ function pair(seconds: number, [large, name]: UnitOf, [small, small_name]: UnitO
 
 export type TimeInterval = 'minute' | 'hour' | 'day' | 'week' | 'month'
 
-const BUCKET: Readonly<Record<TimeInterval, Intl.DateTimeFormatOptions>> = {
-  minute: { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' },
-  hour: { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' },
-  day: { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' },
-  week: { day: 'numeric', month: 'short', year: 'numeric' },
-  month: { month: 'long', year: 'numeric' },
+/** The format of times that are read as UTC, made once: Chromium takes 160 µs to make one, and 2 µs to format a date. */
+export const utcFormat = (options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat =>
+  new Intl.DateTimeFormat(LOCALE, { ...options, timeZone: 'UTC' })
+
+const TIME_OF_DAY = utcFormat({
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+})
+
+const BUCKET: Readonly<Record<TimeInterval, Intl.DateTimeFormat>> = {
+  minute: TIME_OF_DAY,
+  hour: TIME_OF_DAY,
+  day: utcFormat({ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' }),
+  week: utcFormat({ day: 'numeric', month: 'short', year: 'numeric' }),
+  month: utcFormat({ month: 'long', year: 'numeric' }),
 }
 
 /** The beginning of a bucket in project time: `2026-11-23` by day → `Mon, 23 Nov 2026`. A text that is no date stays. */
 export function formatBucket(text: string, interval: TimeInterval): string {
   const date = readProjectTime(text)
   if (date === null) return text
-  const shown = new Intl.DateTimeFormat(LOCALE, { ...BUCKET[interval], timeZone: 'UTC' }).format(
-    date,
-  )
+  const shown = BUCKET[interval].format(date)
   return interval === 'week' ? `Week of ${shown}` : shown
 }
 

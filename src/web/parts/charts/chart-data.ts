@@ -1,6 +1,6 @@
 /** The data of charts (buckets, series, marks), and the conversion of an answer's days to buckets. */
 import { now } from '../../state/clock.ts'
-import { formatBucket, readProjectTime, type TimeInterval } from '../format.ts'
+import { formatBucket, readProjectTime, type TimeInterval, utcFormat } from '../format.ts'
 
 /** One place on the horizontal axis. */
 export type ChartBucket = {
@@ -59,12 +59,15 @@ export function timeBuckets(
   }))
 }
 
-const SHORT: Readonly<Record<TimeInterval, Intl.DateTimeFormatOptions>> = {
-  minute: { hour: '2-digit', minute: '2-digit' },
-  hour: { hour: '2-digit', minute: '2-digit' },
-  day: { day: 'numeric', month: 'short' },
-  week: { day: 'numeric', month: 'short' },
-  month: { month: 'short', year: 'numeric' },
+const SHORT_TIME = utcFormat({ hour: '2-digit', minute: '2-digit' })
+const SHORT_DAY = utcFormat({ day: 'numeric', month: 'short' })
+
+const SHORT: Readonly<Record<TimeInterval, Intl.DateTimeFormat>> = {
+  minute: SHORT_TIME,
+  hour: SHORT_TIME,
+  day: SHORT_DAY,
+  week: SHORT_DAY,
+  month: utcFormat({ month: 'short', year: 'numeric' }),
 }
 
 /** Within a day, midnight is shown as its date. */
@@ -73,8 +76,7 @@ function shortBucket(day: string, interval: TimeInterval): string {
   if (date === null) return day
   const is_midnight = date.getUTCHours() === 0 && date.getUTCMinutes() === 0
   const is_time = interval === 'hour' || interval === 'minute'
-  const options = is_time && is_midnight ? SHORT.day : SHORT[interval]
-  return new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' }).format(date)
+  return (is_time && is_midnight ? SHORT_DAY : SHORT[interval]).format(date)
 }
 
 /**
