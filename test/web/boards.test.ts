@@ -427,6 +427,7 @@ describe.skipIf(!HAS_BROWSER)('a range for all tiles', () => {
     })
     await open(page, id, '?from=-3d')
     await page.getByText('Only you see this').waitFor()
+    await page.getByRole('button', { name: 'Last 3 days' }).waitFor()
     expect(asked).toContainEqual({ date_from: '-3d', date_to: null })
     await page.getByRole('button', { name: 'Save for all' }).click()
     await page.getByText('Only you see this').waitFor({ state: 'detached' })

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { type KeyBinding, useKeys } from '../../state/keys.ts'
 import { useParam, useParamsChange } from '../../state/url.ts'
 import { Button } from '../button.tsx'
-import { readProjectTime } from '../format.ts'
+import { readProjectTime, utcFormat } from '../format.ts'
 import { Icon } from '../icon.tsx'
 import { Popover } from '../overlays/popover.tsx'
 import style from './date-range.module.css'
@@ -34,15 +34,24 @@ export const DATE_PRESETS: readonly DatePreset[] = [
   { text: 'All time', date_from: 'all', date_to: null },
 ]
 
+const RELATIVE = /^-(\d+)([hdwmy])$/
+const UNITS: Readonly<Record<string, string>> = {
+  h: 'hour',
+  d: 'day',
+  w: 'week',
+  m: 'month',
+  y: 'year',
+}
+
 /** The range in words: `Last 7 days`, `1 – 14 Nov 2026`. */
 function dateRangeText({ date_from, date_to }: DateRangeValue): string {
   const preset = DATE_PRESETS.find((one) => one.date_from === date_from && one.date_to === date_to)
   if (preset !== undefined) return preset.text
-  const [from, to] = [
-    readProjectTime(date_from),
-    date_to === null ? null : readProjectTime(date_to),
-  ]
-  const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' })
+  const [, count, unit = ''] = (date_to === null && RELATIVE.exec(date_from)) || []
+  if (count !== undefined) return `Last ${count} ${UNITS[unit]}${count === '1' ? '' : 's'}`
+  const from = readProjectTime(date_from)
+  const to = readProjectTime(date_to ?? '')
+  const format = utcFormat({ dateStyle: 'medium' })
   if (from !== null && to !== null) return format.formatRange(from, to)
   if (from !== null && date_to === null) return `Since ${format.format(from)}`
   return date_to === null ? date_from : `${date_from} – ${date_to}`
