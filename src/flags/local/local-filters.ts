@@ -22,7 +22,7 @@ export function serverOnlyFilters(flag: StoredFlag): RawFilter {
   const property = { key: '$server', type: 'person', operator: 'server_only', value: 'true' }
   return {
     groups: [{ properties: [property], rollout_percentage: 100, variant: null }],
-    multivariate: filters['multivariate'] ?? null,
+    multivariate: clientMultivariate(filters),
     payloads: filters['payloads'] ?? {},
     aggregation_group_type_index: null,
   }
@@ -36,15 +36,21 @@ export function clientFilters(flag: StoredFlag, plan: FlagPlan, context: ClientC
     return isObject(raw) && compiled ? clientSets(raw, compiled.filters, context) : []
   })
   const { super_groups: _super_groups, holdout_groups: _holdout_groups, ...rest } = filters
-  const { feature_enrollment: _feature_enrollment, ...common } = rest
+  const { feature_enrollment: _feature_enrollment, early_exit: _early_exit, ...common } = rest
   return {
     ...common,
+    ...(plan.is_early_exit ? { early_exit: true } : {}),
     groups: plan.super_set ? withEarlyAccess(plan, sets) : sets,
-    multivariate: filters['multivariate'] ?? null,
+    multivariate: clientMultivariate(filters),
     payloads: filters['payloads'] ?? {},
     aggregation_group_type_index: plan.aggregation,
     holdout: clientHoldout(plan),
   }
+}
+
+/** SDKs in languages with strict types refuse all flags when one has something else than a list of variants. */
+function clientMultivariate({ multivariate }: RawFilter): RawFilter | null {
+  return isObject(multivariate) && Array.isArray(multivariate['variants']) ? multivariate : null
 }
 
 /** SDKs name the variant `holdout-<id>`. A holdout with another name has a `LocalReason` and does not come here. */

@@ -501,6 +501,20 @@ describe('the definitions for clients', () => {
     })
   })
 
+  test('have no members of a wrong type: SDKs of Go, Rust and .NET would refuse them all', () => {
+    const filtersOf = (filters: object) => {
+      const flag = makeFlag({ key: 'odd', filters: { groups: [{}], ...filters } })
+      const definitions = makeDefinitions([flag])
+      return localDefinitions(definitions, options).flags[0]?.['filters']
+    }
+    const plain = filtersOf({})
+    for (const early_exit of [null, 'yes', false]) expect(filtersOf({ early_exit })).toEqual(plain)
+    for (const variants of [null, undefined]) {
+      expect(filtersOf({ multivariate: { variants } })).toEqual(plain)
+    }
+    expect(filtersOf({ early_exit: true })).toMatchObject({ early_exit: true })
+  })
+
   test('name the flags a flag depends on, in order, and list those that are not active', () => {
     const on = (key: string) => ({ key, value: true, type: 'flag', operator: 'flag_evaluates_to' })
     const needs = (key: string, other: string, id: number) =>
