@@ -127,7 +127,8 @@ test('no file handle for a thread ends no process: its work is refused, and done
     const work = async () => {
       const job = jobs.run('count', { owner: 1, deadline_ms: 20_000 })
       console.log(await job.catch((refusal) => refusal.code))
-      console.log((await folder.send(large)).kind)
+      const { kind, reason } = await folder.send(large)
+      console.log(kind, reason ?? '-')
       checkpoints.noteCall()
     }
     const held = []
@@ -145,10 +146,10 @@ test('no file handle for a thread ends no process: its work is refused, and done
   expect([stdout.toString().split('\n'), stderr.toString()]).toEqual([
     [
       'storage_unavailable',
-      'refused',
+      'refused no file handle is free for the decode thread',
       'no file handle is free for the checkpoint thread',
       '1',
-      'stored',
+      'stored -',
       '',
     ],
     '',

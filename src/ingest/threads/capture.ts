@@ -32,6 +32,7 @@ import {
   type NumberedCapture,
   packRequests,
   type RawCapture,
+  refuseForFault,
   type ToDataThread,
   UNAVAILABLE,
   unpackRequests,
@@ -317,7 +318,8 @@ export class Capture {
 
   #divert(requests: readonly NumberedCapture[]): void {
     if (this.#large_pool.take(requests)) return
-    this.#answer(requests.map(({ id }) => [id, UNAVAILABLE] as const))
+    const refused = refuseForFault('no file handle is free for the decode thread')
+    this.#answer(requests.map(({ id }) => [id, refused] as const))
   }
 
   async #call(message: (call: number) => ToDataThread, size: CallSize = 'unknown'): Promise<void> {
