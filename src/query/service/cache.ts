@@ -11,6 +11,9 @@ import type { AnswerTimes } from './refresh.ts'
 const IN_MEMORY = ':memory:'
 const SUFFIXES = ['', '-wal', '-shm'] as const
 
+/** Reads each row of both tables, and fails where one is missing or a page of it is damaged. */
+const READ_TABLES = 'select (select sum(byte_count) from answers), (select count(id) from statuses)'
+
 /**
  * Opens cache.db in the data folder; a file that is damaged, or newer than this executable, is replaced by an empty one.
  * Where there can be none, as on a full disk, the database is in memory: no server stops for want of a cache.
@@ -40,17 +43,12 @@ function openMigrated(path: string): Database {
     // A power cut may lose the last answers, which can be computed again; a killed process those of its last turn.
     db.run('pragma synchronous = normal')
     migrate(db, CACHE_MIGRATIONS)
-    if (hasTables(db)) return db
-    throw new Error('cache.db is damaged')
+    db.query(READ_TABLES).get()
+    return db
   } catch (error) {
     db.close()
     throw error
   }
-}
-
-function hasTables(db: Database): boolean {
-  const tables = db.query("select count(*) from sqlite_schema where type = 'table'").values()[0]
-  return Number(tables?.[0]) >= 2
 }
 
 /** A computed answer, ready to be spliced into a response body. */

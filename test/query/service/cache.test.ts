@@ -1,6 +1,6 @@
 /** The cache: what is kept, for how long, and for whom. */
 import { describe, expect, test } from 'bun:test'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
@@ -49,6 +49,20 @@ describe('the cache', () => {
       null,
     ])
     expect(cache.find(2, 'k', 101)).toBeNull()
+  })
+
+  test('begins anew where a page of its file is damaged', () => {
+    using folder = new Folder()
+    const path = join(folder.path, 'cache.db')
+    const db = openCacheDB(folder.path)
+    new AnswerCache(db, 100 * KIB).put(1, 'k', answer('[[1]]', 1), 100)
+    db.run('pragma wal_checkpoint(truncate)')
+    db.close()
+    // The first page has the tables' names.
+    const bytes = readFileSync(path)
+    writeFileSync(path, bytes.fill(0xa5, 4096))
+    const cache = new AnswerCache(openCacheDB(folder.path), 100 * KIB)
+    expect([cache.find(1, 'k', 101), cache.state.answers]).toEqual([null, 0])
   })
 
   test('keeps the newest answer to a query', () => {
