@@ -22,6 +22,10 @@ const DISK_FULL_CODES: ReadonlySet<string | null> = new Set([
   'SQLITE_IOERR_SHMSIZE',
 ])
 
+const DAMAGED =
+  'a database of the data folder is damaged: "tidemark doctor" names it, and "tidemark restore" brings back a backup'
+const DAMAGE_CODES: ReadonlySet<string | null> = new Set(['SQLITE_CORRUPT', 'SQLITE_NOTADB'])
+
 const AFTER_HELP = `
 Examples:
   $ tidemark up                                   first start: makes a project, prints the address to open, serves
@@ -66,6 +70,7 @@ function printFault(error: unknown): number {
   }
   const message = errorMessage(error)
   if (DISK_FULL_CODES.has(code)) return print(`${message}: ${DISK_FULL}`, EXIT_FAILED)
+  if (DAMAGE_CODES.has(code)) return print(`${message}: ${DAMAGED}`, EXIT_FAILED)
   return print(isUnopened(error) ? `${message}: ${UNOPENED}` : message, EXIT_FAILED)
 }
 

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
@@ -318,6 +319,18 @@ describe('the command line', () => {
         err: 'error: unable to open database file: this user may not write in the data folder, its disk is read-only, or no file handle is left\n',
       })
     }
+  })
+
+  test('says of a damaged database what to do', async () => {
+    await made('organization', 'create', 'Acme')
+    const path = join(data_dir, 'control.db')
+    writeFileSync(path, readFileSync(path).fill(0xa5, 4096))
+    const ran = await run(['serve', '--port', '0', '--data-dir', data_dir])
+    expect(ran.exit_code).toBe(1)
+    expect(ran.err).toContain('error: database disk image is malformed: ')
+    expect(ran.err).toContain(
+      '"tidemark doctor" names it, and "tidemark restore" brings back a backup',
+    )
   })
 
   test('refuses to serve at an address that this machine does not have, by the name of the setting', async () => {
