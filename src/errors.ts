@@ -113,8 +113,8 @@ export function getNamed<Found>(get: () => Found, attr: string, detail: string):
 export const unknownId = (id: unknown): string =>
   `Invalid pk "${String(id)}" - object does not exist.`
 
-/** SQLite's codes for a full, broken or read-only disk: temporary troubles, no bugs. */
-const STORAGE_TROUBLE = /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|BUSY)/
+/** SQLite's codes for a full, broken or read-only disk and a damaged database: no bugs, and clients keep what they send. */
+const STORAGE_TROUBLE = /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|BUSY|CORRUPT|NOTADB)/
 
 /** Whether an error means that the storage is unavailable for now. */
 export function isStorageTrouble(error: unknown): boolean {

@@ -1,12 +1,18 @@
 /** Kill -9 in the middle of everything, again and again: nothing answered is lost, nothing is doubled. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { seeded } from '../bench/events.ts'
 import { makeBatches, sendBatches, tally } from './clients/ledger.ts'
 import { childrenOf } from './processes/processes.ts'
-import { askHogQL, type Server, startServer } from './processes/server.ts'
+import {
+  API_TOKEN,
+  askHogQL,
+  PERSONAL_API_KEY,
+  type Server,
+  startServer,
+} from './processes/server.ts'
 
 /** Many: KILL_ROUNDS=40 bun test test/flows/kill.test.ts */
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 4)
@@ -97,4 +103,29 @@ test('SIGTERM answers what is in flight, exits 0 and leaves no process behind', 
   expect(results[0]?.[0]).toBe(results[0]?.[1])
   expect(Number(results[0]?.[0])).toBeGreaterThanOrEqual(EVENTS + uuids.length)
   expect(await again.stop()).toBe(0)
+})
+
+test('a control.db that is damaged under a server is answered with 503: clients keep what they send', async () => {
+  const damaged_dir = join(folder, 'damaged')
+  // Once more, so that the server has read few of its pages.
+  expect(await (await startServer({ data_dir: damaged_dir })).stop()).toBe(0)
+  const server = await startServer({ data_dir: damaged_dir })
+  const path = join(damaged_dir, 'control.db')
+  // In place: the server has the file open.
+  writeFileSync(path, readFileSync(path).fill(0xa5, 4096), { flag: 'r+' })
+  const headers = { Authorization: `Bearer ${PERSONAL_API_KEY}` }
+  const answers = await Promise.all([
+    fetch(`${server.url}/api/projects/1/insights/`, { headers }),
+    fetch(`${server.url}/capture/`, {
+      method: 'POST',
+      body: JSON.stringify({ api_key: API_TOKEN, event: 'e', distinct_id: 'ann' }),
+    }),
+  ])
+  for (const answer of answers) {
+    expect([answer.status, await answer.json()]).toEqual([
+      503,
+      expect.objectContaining({ code: 'storage_unavailable' }),
+    ])
+  }
+  await server.stop()
 })

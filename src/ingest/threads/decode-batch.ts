@@ -186,9 +186,9 @@ function isolate(id: number, answers: NumberedAnswer[], work: () => void): void 
   }
 }
 
-/** The answer for a `Refusal` or an unavailable disk; null for any other error. */
+/** The answer for a `Refusal`, an unavailable disk or a damaged control.db; null for any other error. */
 export function findRefusal(error: unknown): CaptureRefusal | null {
-  if (faultOf(error) === 'unavailable') return refuseForFault(error)
+  if (faultOf(error) !== null) return refuseForFault(error)
   return error instanceof Refusal ? refusedBy(error) : null
 }
 
