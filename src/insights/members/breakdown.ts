@@ -148,11 +148,12 @@ export function breakdownText(item: BreakdownItem, edges: readonly number[] | nu
   // A property is read as cheaply twice. The engine takes 17 ns a row for `ifNull` over `nullIf`, for this 1.
   if (item.type !== 'hogql' && !item.normalize_url)
     return expr`if(notEmpty(toString(${value})), assumeNotNull(toString(${value})), ${none})`
-  const text = expr`nullIf(toString(${value}), '')`
-  return expr`ifNull(${item.normalize_url ? withoutTrailingSlash(text) : text}, ${none})`
+  const text = expr`toString(${value})`
+  const known = item.normalize_url ? withoutTrailingSlash(text) : expr`nullIf(${text}, '')`
+  return expr`ifNull(${known}, ${none})`
 }
 
-/** Removes trailing `/`, `?` and `#`: `/a/` and `/a?` become `/a`; a text of nothing else becomes `/`. */
+/** Removes trailing `/`, `?` and `#`: `/a/` and `/a?` become `/a`; an empty text and one of nothing else become `/`. */
 function withoutTrailingSlash(text: Expr): Expr {
   const trimmed = expr`replaceRegexpOne(${text}, '[/?#]+$', '')`
   return expr`if(${trimmed} = '', '/', ${trimmed})`

@@ -80,10 +80,11 @@ describe('breakdowns', () => {
     ])
   })
 
-  test('take addresses without their tails', async () => {
+  test('take addresses without their tails, an empty one for the root', async () => {
     expect(await split({ breakdown: '$current_url', breakdown_normalize_url: true })).toEqual([
       ['https://x.org/pricing', [2, 0, 0, 0]],
-      [NONE, [0, 3, 1, 0]],
+      ['/', [0, 0, 1, 0]],
+      [NONE, [0, 3, 0, 0]],
     ])
   })
 
