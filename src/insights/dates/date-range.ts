@@ -70,6 +70,7 @@ export function readRange(
     is_start_moving: from === null || from === '' || unit !== null,
     has_whole_steps:
       options.is_exact !== true &&
+      input.dateRange?.explicitDate !== true &&
       !(unit !== null && (is_timed || (interval === 'day' && is_short))),
   }
 }

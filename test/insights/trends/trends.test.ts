@@ -175,6 +175,18 @@ describe('a TrendsQuery', () => {
     ])
   })
 
+  test('begins at the instant that an explicit range names, else with its day', async () => {
+    // Ann is there at 7 and at 13 o'clock.
+    const day = { date_from: '2024-03-09T12:00:00', date_to: '2024-03-09T23:00:00' }
+    const explicit = { ...day, explicitDate: true }
+    const counts = async (display: string): Promise<unknown> => [
+      await numbersOf(world, { trendsFilter: { display }, dateRange: day }),
+      await numbersOf(world, { trendsFilter: { display }, dateRange: explicit }),
+    ]
+    expect(await counts('ActionsLineGraph')).toEqual([[['seen', [2]]], [['seen', [1]]]])
+    expect(await counts('ActionsPie')).toEqual([[['seen', 2]], [['seen', 1]]])
+  })
+
   test('counts hours of the day when clocks change, and weeks of the project', async () => {
     const day = { date_from: '2024-03-10', date_to: '2024-03-10T23:59:59' }
     const [hours] = await linesOf(world, { interval: 'hour', dateRange: day })
