@@ -82,7 +82,7 @@ function funnels(input: LegacyParameters): object {
     breakdownFilter: breakdown(input),
     funnelsFilter: {
       ...Object(window),
-      funnelVizType: legacyText(input, 'funnel_viz_type'),
+      funnelVizType: legacyText(input, 'funnel_viz_type') ?? oldVizType(input),
       funnelFromStep: countOf(input, 'funnel_from_step'),
       funnelToStep: countOf(input, 'funnel_to_step'),
       funnelAggregateByHogQL: legacyText(input, 'funnel_aggregate_by_hogql'),
@@ -92,6 +92,11 @@ function funnels(input: LegacyParameters): object {
       exclusions: listOf(input, 'exclusions').map(exclusion),
     },
   }
+}
+
+/** The view of filters older than `funnel_viz_type`, which had a line graph as their display instead of `trends`. */
+function oldVizType(input: LegacyParameters): string | null {
+  return legacyText(input, 'display') === 'ActionsLineGraph' ? 'trends' : null
 }
 
 function exclusion(entity: unknown): object {

@@ -140,6 +140,20 @@ const CASES: Readonly<Record<string, () => readonly [filters: object, query: obj
       funnelsFilter: { funnelVizType: 'trends' },
     },
   ],
+  'funnels by time, as filters said before they had a view': () => [
+    {
+      insight: 'FUNNELS',
+      ...dates,
+      display: 'ActionsLineGraph',
+      events: [named('sign up', 0), named('pay', 1)],
+    },
+    {
+      kind: 'FunnelsQuery',
+      dateRange,
+      series: [on('sign up'), on('pay')],
+      funnelsFilter: { funnelVizType: 'trends' },
+    },
+  ],
   retention: () => [
     {
       insight: 'RETENTION',
