@@ -1,4 +1,5 @@
 /** Legacy filters of the persons behind a funnel or a trend, converted to sources of an ActorsQuery. */
+import { NO_VALUE } from '../members/breakdown.ts'
 import {
   countOf,
   type LegacyParameters,
@@ -27,15 +28,19 @@ export function legacyFunnelActors(input: LegacyParameters): object {
 
 /**
  * Actors of one event or action in the whole range, by how often. Refuses filters that do not name it by `entity_id`
- * and `entity_type`.
+ * and `entity_type`. An empty breakdown value is that of events without one.
  */
 export function legacyTrendsActors(input: LegacyParameters): object {
   const series = [targetOf(input)]
-  const only = { events: [{ id: null }], actions: [], shown_as: '', display: null }
+  // A number over the whole range counts whole days; the range of an hour or a minute is that of one point.
+  const is_point = ['hour', 'minute'].includes(legacyText(input, 'interval') ?? '')
+  const explicit_date = is_point || legacyBoolean(input, 'explicit_date')
+  const only = { events: [{ id: null }], actions: [], shown_as: '', display: null, explicit_date }
   const query = legacyInsightQuery({ ...input, ...only, insight: 'TRENDS' })
   const trendsFilter = { display: 'ActionsBarValue' }
   const source = { ...query, series, trendsFilter, compareFilter: null }
-  const breakdown = breakdownOf(input, 'breakdown_value')
+  const breakdown =
+    input['breakdown_value'] === '' ? NO_VALUE : breakdownOf(input, 'breakdown_value')
   return { kind: 'InsightActorsQuery', source, series: 0, breakdown }
 }
 

@@ -370,6 +370,18 @@ describe('persons/funnel/, persons/trends/ and insights/funnel/correlation/', ()
     expect(await names(`${trend}${filters}`)).toEqual(['ann@x.org', 'ben'])
   })
 
+  test('list who is behind an hour of a trend, and behind the events without a breakdown value', async () => {
+    const trend = 'trends/?entity_id=seen&entity_type=events'
+    const hour = 'date_from=2024-06-10 12:00:00&date_to=2024-06-10 12:59:59&interval=hour'
+    expect(await names(`${trend}&${hour}`)).toEqual(['ann@x.org', 'ben'])
+    expect(await names(`${trend}&${hour.replaceAll('12:', '13:')}`)).toEqual([])
+    const none = `${trend}&${RANGE}&breakdown=plan&breakdown_type=event&breakdown_value=`
+    expect((await people(none)).results[0].people).toMatchObject([
+      { name: 'ann@x.org', value_at_data_point: 2 },
+      { name: 'ben', value_at_data_point: 1 },
+    ])
+  })
+
   test.each([
     ['trends/?date_from=-7d', 'entity_id'],
     ['funnel/?funnel_step=1', 'events'],
