@@ -98,6 +98,7 @@ export function legacyCorrelation(input: LegacyParameters): object {
       funnelCorrelationNames: names('funnel_correlation_names'),
       funnelCorrelationExcludeNames: names('funnel_correlation_exclude_names'),
       funnelCorrelationEventNames: names('funnel_correlation_event_names'),
+      funnelCorrelationExcludeEventNames: names('funnel_correlation_exclude_event_names'),
       funnelCorrelationEventExcludePropertyNames: names(
         'funnel_correlation_event_exclude_property_names',
       ),

@@ -401,6 +401,39 @@ describe('persons/funnel/, persons/trends/ and insights/funnel/correlation/', ()
     expect((await history.call('GET', `insights/funnel/correlation/?${query}`)).status).toBe(200)
     expect((await history.call('GET', 'insights/funnel/correlation/')).status).toBe(400)
   })
+
+  test('leave out of a correlation the events that are named', async () => {
+    const own = await histories.open()
+    const at = (distinct_id: string, event: string, hour: number): SentEvent => ({
+      ...seen(distinct_id, `2024-06-10T${hour}:00:00Z`),
+      event,
+    })
+    await own.send([
+      ...['a', 'b', 'c'].flatMap((id) => [at(id, 'start', 10), at(id, 'end', 12)]),
+      ...['d', 'e'].map((id) => at(id, 'start', 10)),
+      at('a', 'help', 11),
+      at('b', 'help', 11),
+      at('c', 'docs', 11),
+      at('d', 'docs', 11),
+    ])
+    const events = [
+      { id: 'start', order: 0 },
+      { id: 'end', order: 1 },
+    ]
+    const correlated = async (excluded: readonly string[]): Promise<unknown> => {
+      const asked = {
+        insight: 'FUNNELS',
+        events,
+        date_from: '2024-06-01',
+        funnel_correlation_exclude_event_names: excluded,
+      }
+      const answer = await own.call('POST', 'insights/funnel/correlation/', asked)
+      const { result } = JSON.parse(await answer.text())
+      return result.events.map(({ event }: { event: { event: string } }) => event.event)
+    }
+    expect(await correlated([])).toEqual(['help', 'docs'])
+    expect(await correlated(['help'])).toEqual(['docs'])
+  })
 })
 
 describe('odd parameters', () => {
