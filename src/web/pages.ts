@@ -90,6 +90,14 @@ export const PROJECT_PAGES: readonly ProjectPage[] = [
     View: lazyPage(() => import('./pages/flags/page.tsx').then(({ FlagsPage }) => FlagsPage)),
   },
   {
+    folder: 'cohorts',
+    title: 'Cohorts',
+    icon: 'cohorts',
+    key: 'c',
+    place: 'more',
+    View: lazyPage(() => import('./pages/cohorts/page.tsx').then(({ CohortsPage }) => CohortsPage)),
+  },
+  {
     folder: 'alerts',
     title: 'Alerts',
     icon: 'alert',

@@ -1,6 +1,6 @@
 /** What the pages send after edits, without a browser: a restored tile, a changed alert. */
 import { describe, expect, test } from 'bun:test'
-import type { AlertFields } from '../../src/web/api/alert-fields.ts'
+import type { AlertFields } from '../../src/web/api/types/alert-fields.ts'
 import { changesOf, inputOf } from '../../src/web/pages/alerts/alert-input.ts'
 import { restoreTile } from '../../src/web/pages/boards/restore-tile.ts'
 

@@ -9,6 +9,7 @@ export type PageIds = {
   readonly insight_id: string
   readonly group_key: string
   readonly flag_id: number
+  readonly cohort_id: number
 }
 
 export type TestedPage = {
@@ -111,6 +112,17 @@ export const EVERY_PAGE: readonly TestedPage[] = [
     drawn: 'main ol li strong',
   },
   {
+    name: 'Cohorts',
+    path: ({ project }) => `/p/${project}/cohorts`,
+    drawn: 'main ul li',
+    empty: 'No cohorts yet',
+  },
+  {
+    name: 'a cohort',
+    path: ({ project, cohort_id }) => `/p/${project}/cohorts/${cohort_id}`,
+    drawn: 'main ol li',
+  },
+  {
     name: 'Alerts',
     path: ({ project }) => `/p/${project}/alerts`,
     drawn: 'main ul li',
@@ -157,8 +169,12 @@ export async function fillPages(ui: Interface): Promise<PageIds> {
   )) as {
     readonly results: readonly { readonly group_key: string }[]
   }
-  const flags = (await ui.api(`/api/projects/${ui.project}/feature_flags/?limit=1`)) as {
-    readonly results: readonly { readonly id: number }[]
+  const firstId = async (family: string): Promise<number> => {
+    const path = `/api/projects/${ui.project}/${family}/?limit=1`
+    const { results } = (await ui.api(path)) as {
+      readonly results: readonly { readonly id: number }[]
+    }
+    return results[0]?.id ?? 0
   }
   return {
     project: ui.project,
@@ -166,6 +182,7 @@ export async function fillPages(ui: Interface): Promise<PageIds> {
     insight_id: String(short_id),
     person_id: results[0]?.uuid ?? '',
     group_key: groups.results[0]?.group_key ?? '',
-    flag_id: flags.results[0]?.id ?? 0,
+    flag_id: await firstId('feature_flags'),
+    cohort_id: await firstId('cohorts'),
   }
 }

@@ -1,6 +1,6 @@
 /** Flags: made, tried, changed, switched, deleted in the browser; what the page does not edit stays. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { ShownFlag } from '../../src/web/api/shown-flag.ts'
+import type { ShownFlag } from '../../src/web/api/types/shown-flag.ts'
 import {
   bodyOf,
   type DraftedFlag,

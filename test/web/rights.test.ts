@@ -11,6 +11,7 @@ limitTests(120_000)
 const KINDS = [
   'alert',
   'annotation',
+  'cohort',
   'dashboard',
   'feature_flag',
   'group',
@@ -22,7 +23,7 @@ const KINDS = [
 
 /** Buttons that begin a change, and menus that have nothing else. */
 const CHANGES =
-  /^(Add|New board|New alert|Save|Save for all|Undo this merge|Move .*|Size of .*|Save .* as a variable .*|Create alert|Create flag|Actions of the (person|group))$/
+  /^(Add|New board|New alert|Save|Save for all|Undo this merge|Move .*|Size of .*|Save .* as a variable .*|Create (alert|cohort|flag)|Actions of the (cohort|person|group))$/
 
 describe.skipIf(!HAS_BROWSER)('a member who may change nothing', () => {
   let ui: Interface
@@ -76,6 +77,8 @@ describe.skipIf(!HAS_BROWSER)('a member who may change nothing', () => {
       `/insights/${ids.insight_id}#q=${changed}`,
       '/alerts',
       '/alerts?insight=1',
+      '/cohorts/new',
+      `/cohorts/${ids.cohort_id}#q=${encodeURIComponent(JSON.stringify({ name: 'other' }))}`,
       '/flags/new',
       `/flags/${ids.flag_id}#q=${draft}`,
       `/persons/${ids.person_id}?view=merges`,

@@ -137,6 +137,7 @@ describe.skipIf(!HAS_BROWSER)('in a project without anything', () => {
         project: ui.project,
         board_id: 0,
         flag_id: 0,
+        cohort_id: 0,
         person_id: '',
         insight_id: '',
         group_key: '',

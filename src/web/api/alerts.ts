@@ -2,9 +2,9 @@
 
 import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import { useProject } from '../state/project.tsx'
-import type { AlertFields } from './alert-fields.ts'
 import { type ApiError, type CallMethod, call } from './calls/call.ts'
 import { queryClient } from './calls/client.ts'
+import type { AlertFields } from './types/alert-fields.ts'
 
 type ShownAlertState = 'Firing' | 'Not firing' | 'Errored' | 'Snoozed'
 

@@ -11,7 +11,7 @@ import { useProject } from '../state/project.tsx'
 import { type ApiError, type CallMethod, call } from './calls/call.ts'
 import { queryClient } from './calls/client.ts'
 import { useSettled } from './definitions.ts'
-import type { ShownFlag } from './shown-flag.ts'
+import type { ShownFlag } from './types/shown-flag.ts'
 
 type FlagListPage = { readonly next: string | null; readonly results: readonly ShownFlag[] }
 

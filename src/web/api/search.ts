@@ -1,4 +1,4 @@
-/** Finds stored things by name: insights, boards, flags, persons, events. */
+/** Finds stored things by name: insights, boards, flags, cohorts, persons, events. */
 import { keepPreviousData, useQuery } from '@tanstack/preact-query'
 import type { ComboOption } from '../parts/fields/combobox.tsx'
 import type { IconName } from '../parts/icon.tsx'
@@ -52,6 +52,13 @@ const SEARCH_FAMILIES: readonly SearchFamily[] = [
     group: 'Flags',
     icon: 'flags',
     read: ({ id, key, name }) => ({ id, text: key, hint: name }),
+  },
+  {
+    page: 'cohorts',
+    path: 'cohorts/',
+    group: 'Cohorts',
+    icon: 'cohorts',
+    read: ({ id, name }) => ({ id, text: name }),
   },
   {
     page: 'persons',

@@ -1,5 +1,5 @@
 /** The form of an alert: the alert as its fields, and the fields as the body of a call. */
-import type { AlertFields } from '../../api/alert-fields.ts'
+import type { AlertFields } from '../../api/types/alert-fields.ts'
 import { RULES, type RuleChoice, ruleOf } from './rule-text.ts'
 
 /** The fields as they are typed. */

@@ -1,5 +1,5 @@
 /** The rule of an alert, as people choose it and as a sentence. */
-import type { AlertFields } from '../../api/alert-fields.ts'
+import type { AlertFields } from '../../api/types/alert-fields.ts'
 import { formatNumber, formatPercent } from '../../parts/format.ts'
 
 /** RULES: the conditions that an alert's dialog offers. A line adds one. */

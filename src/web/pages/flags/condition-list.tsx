@@ -2,13 +2,13 @@
 import type { VNode } from 'preact'
 import { useReach } from '../../api/flags.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
+import style from '../../parts/fields/edited-page.module.css'
 import { isCondition } from '../../parts/filters/conditions.ts'
 import { PropertyFilters } from '../../parts/filters/property-filters.tsx'
 import type { OfferedProperties } from '../../parts/filters/property-list.tsx'
 import { formatNumber, formatPercent } from '../../parts/format.ts'
 import type { ChangeOptions } from '../../state/url.ts'
 import { type DraftCondition, type DraftedFlag, NEW_CONDITION } from './flag-draft.ts'
-import style from './flags.module.css'
 import { propertyText } from './release-text.ts'
 
 export type ChangeDraft = (changes: Partial<DraftedFlag>, options?: ChangeOptions) => void
@@ -63,7 +63,7 @@ function ConditionItem(props: ConditionItemProps): VNode {
   return (
     <li>
       <header>
-        <h3>{name}</h3>
+        <h3>{number === 1 ? name : `Or ${name.toLowerCase()}`}</h3>
         <IconButton icon="trash" label={`Remove condition ${number}`} onClick={onRemove} />
       </header>
       <div class={style.who}>

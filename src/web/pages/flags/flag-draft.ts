@@ -1,5 +1,5 @@
 /** The editable form of a flag: read from the stored flag or from an address, and written back into the API's filters. */
-import type { ShownFlag } from '../../api/shown-flag.ts'
+import type { ShownFlag } from '../../api/types/shown-flag.ts'
 
 /** Numbers are texts while they are typed. */
 export type DraftedFlag = {

@@ -1,24 +1,23 @@
 /** One flag at `/flags/:id`, or a new one at `/flags/new`. Unsaved changes are in the address. */
-import type { ComponentChildren, VNode } from 'preact'
+import type { VNode } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import { type ListedGroupType, useGroupTypes } from '../../api/definitions.ts'
 import { changeFlag, useFlag } from '../../api/flags.ts'
-import type { ShownFlag } from '../../api/shown-flag.ts'
-import { Button, ButtonLink } from '../../parts/button.tsx'
+import type { ShownFlag } from '../../api/types/shown-flag.ts'
+import { ButtonLink } from '../../parts/button.tsx'
 import { Toggle } from '../../parts/fields/choice.tsx'
+import style from '../../parts/fields/edited-page.module.css'
+import { EditedPage } from '../../parts/fields/edited-page.tsx'
 import { fieldError, TextField } from '../../parts/fields/field.tsx'
 import { SelectField } from '../../parts/fields/select-field.tsx'
 import { isEqual } from '../../parts/is-equal.ts'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
-import { changeErrorText, ErrorNote } from '../../parts/notes/error-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
 import { Skeleton } from '../../parts/notes/skeleton.tsx'
 import { ConfirmDialog } from '../../parts/overlays/dialog.tsx'
 import { Menu, type MenuItem } from '../../parts/overlays/menu.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { useKeys } from '../../state/keys.ts'
 import { useMayEdit, useProject } from '../../state/project.tsx'
 import { hashOf, useHashQuery } from '../../state/url.ts'
 import { type ChangeDraft, ConditionList } from './condition-list.tsx'
@@ -30,7 +29,6 @@ import {
   NEW_FLAG,
   readDraft,
 } from './flag-draft.ts'
-import style from './flags.module.css'
 import { CodeCard, FactsCard, TrialCard } from './side-cards.tsx'
 import { switchFlag } from './switch-flag.ts'
 import { ValueList } from './value-list.tsx'
@@ -53,22 +51,52 @@ export function FlagView({ id }: { readonly id: string }): VNode {
 /** The editor; `flag` is null for a new one. */
 export function FlagEditor({ flag }: { readonly flag: ShownFlag | null }): VNode {
   const [changed, setDraft] = useHashQuery<DraftedFlag>(readDraft)
-  const types = useGroupTypes().data ?? []
   const stored = flag === null ? NEW_FLAG : draftOf(flag)
   if (changed === undefined) return <Skeleton lines={4} />
   const draft = changed ?? stored
   const change: ChangeDraft = (changes, options) => setDraft({ ...draft, ...changes }, options)
+  return <OpenFlag flag={flag} draft={draft} stored={stored} change={change} />
+}
+
+type OpenFlagProps = FieldsProps & {
+  readonly flag: ShownFlag | null
+  readonly stored: DraftedFlag
+}
+
+function OpenFlag({ flag, draft, stored, change }: OpenFlagProps): VNode {
+  const { id } = useProject()
+  const [, navigate] = useLocation()
+  const types = useGroupTypes().data ?? []
+  const may_edit = useMayEdit('feature_flag') && flag?.can_edit !== false
   const type = types.find(({ group_type_index }) => group_type_index === draft.group_type)
   const group_type = type?.group_type ?? null
   const is_changed = !isEqual({ ...draft, is_on: true }, { ...stored, is_on: true })
+  const latest = useRef(draft)
+  latest.current = draft
+  const save = async (): Promise<void> => {
+    const saved = await changeFlag(id, flag?.id ?? null, bodyOf(draft, flag))
+    showToast({ text: 'Saved' })
+    // Changes that were made while the server stored it stay. Back must not lead to a second new flag.
+    if (isEqual(latest.current, draft)) navigate(`/flags/${saved.id}`, { replace: flag === null })
+  }
   return (
-    <EditedFlag flag={flag} draft={draft} is_changed={is_changed}>
-      {(error, may_edit) => (
+    <EditedPage
+      title={flag?.key ?? 'New flag'}
+      create={flag === null ? 'Create flag' : null}
+      is_changed={is_changed}
+      may_edit={may_edit}
+      fields={['key']}
+      onSave={save}
+      onRevert={() => navigate(flag === null ? '/flags' : `/flags/${flag.id}`)}
+      aside={flag !== null && <ActiveSwitch flag={flag} is_disabled={!may_edit} />}
+      menu={flag !== null && <FlagMenu flag={flag} draft={draft} may_edit={may_edit} />}
+    >
+      {(error) => (
         <div class={style.split}>
           <fieldset class={style.column} disabled={!may_edit} aria-label="The flag">
-            <section class={style.card} aria-label="Name">
+            <div class={style.card}>
               <NameFields draft={draft} change={change} error={error} />
-            </section>
+            </div>
             <section class={style.card} aria-labelledby="who">
               <h2 id="who">Who gets it</h2>
               {types.length > 0 && <OwnerField draft={draft} types={types} change={change} />}
@@ -92,77 +120,7 @@ export function FlagEditor({ flag }: { readonly flag: ShownFlag | null }): VNode
           </div>
         </div>
       )}
-    </EditedFlag>
-  )
-}
-
-type EditedFlagProps = {
-  readonly flag: ShownFlag | null
-  readonly draft: DraftedFlag
-  readonly is_changed: boolean
-  /** Draws the form with the last error, which `fieldError` asks for its field. */
-  readonly children: (error: unknown, may_edit: boolean) => ComponentChildren
-}
-
-/** The head with Save and Revert, and the server's refusal. */
-function EditedFlag({ flag, draft, is_changed, children }: EditedFlagProps): VNode {
-  const { id } = useProject()
-  const [, navigate] = useLocation()
-  const [error, setError] = useState<unknown>(null)
-  const may_edit = useMayEdit('feature_flag') && flag?.can_edit !== false
-  const latest = useRef(draft)
-  latest.current = draft
-  const save = async (): Promise<void> => {
-    try {
-      const saved = await changeFlag(id, flag?.id ?? null, bodyOf(draft, flag))
-      setError(null)
-      // Changes that were made while the server stored it stay. Back must not lead to a second new flag.
-      if (isEqual(latest.current, draft)) navigate(`/flags/${saved.id}`, { replace: flag === null })
-      showToast({ text: 'Saved' })
-    } catch (failure) {
-      setError(failure)
-    }
-  }
-  const revert = (): void => {
-    setError(null)
-    navigate(flag === null ? '/flags' : `/flags/${flag.id}`)
-    // The buttons vanish, and with them the focus.
-    document.getElementById('main')?.focus({ preventScroll: true })
-  }
-  const can_save = may_edit && (is_changed || flag === null)
-  const run = (): void => {
-    if (can_save) void save()
-  }
-  useKeys([{ keys: 's', text: 'Save', group: 'Flags', run }])
-  const is_named = fieldError(error, 'key') !== null
-  return (
-    <>
-      <PageHead
-        title={flag?.key ?? 'New flag'}
-        aside={
-          <>
-            {flag !== null && <ActiveSwitch flag={flag} is_disabled={!may_edit} />}
-            {flag !== null && is_changed && <span class={style.changed}>Changed</span>}
-          </>
-        }
-      >
-        {(is_changed || flag === null) && (
-          <Button onClick={revert}>{flag === null ? 'Cancel' : 'Revert'}</Button>
-        )}
-        {can_save && (
-          <Button look="main" onClick={() => void save()}>
-            {flag === null ? 'Create flag' : 'Save'}
-          </Button>
-        )}
-        {flag !== null && <FlagMenu flag={flag} draft={draft} may_edit={may_edit} />}
-      </PageHead>
-      {error !== null && !is_named && (
-        <div class={style.refused}>
-          <ErrorNote message={changeErrorText(error)} />
-        </div>
-      )}
-      {children(error, may_edit)}
-    </>
+    </EditedPage>
   )
 }
 

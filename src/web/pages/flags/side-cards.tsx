@@ -2,10 +2,11 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { type FlagTrial, tryFlag } from '../../api/flags.ts'
-import type { ShownFlag } from '../../api/shown-flag.ts'
+import type { ShownFlag } from '../../api/types/shown-flag.ts'
 import { Button } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
 import { Choice } from '../../parts/fields/choice.tsx'
+import style from '../../parts/fields/edited-page.module.css'
 import { TextField } from '../../parts/fields/field.tsx'
 import { formatMoment } from '../../parts/format.ts'
 import { ErrorNote, errorText } from '../../parts/notes/error-note.tsx'
@@ -13,7 +14,6 @@ import { SERVER_URL } from '../../state/base-path.ts'
 import { useProject } from '../../state/project.tsx'
 import { FLAG_CODES } from './flag-code.ts'
 import type { DraftedFlag } from './flag-draft.ts'
-import style from './flags.module.css'
 
 type TrialCardProps = {
   readonly flag: ShownFlag

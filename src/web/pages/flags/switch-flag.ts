@@ -1,6 +1,6 @@
 /** Switching a flag on or off, at once. */
 import { changeFlag } from '../../api/flags.ts'
-import type { ShownFlag } from '../../api/shown-flag.ts'
+import type { ShownFlag } from '../../api/types/shown-flag.ts'
 import { changeErrorText } from '../../parts/notes/error-note.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
 

@@ -2,6 +2,7 @@
 import type { VNode } from 'preact'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Choice } from '../../parts/fields/choice.tsx'
+import style from '../../parts/fields/edited-page.module.css'
 import { TextField } from '../../parts/fields/field.tsx'
 import { formatNumber } from '../../parts/format.ts'
 import type { ChangeDraft } from './condition-list.tsx'
@@ -12,7 +13,6 @@ import {
   removeVariant,
   shareEvenly,
 } from './flag-draft.ts'
-import style from './flags.module.css'
 
 type ValueListProps = {
   readonly draft: DraftedFlag

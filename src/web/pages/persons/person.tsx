@@ -1,7 +1,7 @@
 /** One person: properties, events by session, cohorts, flags with their reasons, merges that can be undone. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { useLocation } from 'wouter-preact'
+import { Link, useLocation } from 'wouter-preact'
 import {
   changePerson,
   type PersonListed,
@@ -139,7 +139,9 @@ function Cohorts({ person }: PersonProps): VNode {
       {({ results }) => (
         <ul class={style.list}>
           {results.map(({ id, name }) => (
-            <li key={id}>{name || `Cohort ${id}`}</li>
+            <li key={id}>
+              <Link href={`/cohorts/${id}`}>{name || `Cohort ${id}`}</Link>
+            </li>
           ))}
         </ul>
       )}

@@ -1,5 +1,5 @@
 /** The members of an alert that its dialog sets. */
-import type { AlertConditionInput } from '../../contract/analytics/alerts.ts'
+import type { AlertConditionInput } from '../../../contract/analytics/alerts.ts'
 
 /** The members that are set by hand. */
 export type AlertFields = {

@@ -1,0 +1,82 @@
+/** Calls for cohorts: the list, one cohort, the persons of a fixed list. */
+import {
+  type InfiniteData,
+  keepPreviousData,
+  type UseInfiniteQueryResult,
+  type UseQueryResult,
+  useInfiniteQuery,
+  useQuery,
+} from '@tanstack/preact-query'
+import { useProject } from '../state/project.tsx'
+import { type ApiError, type CallMethod, call } from './calls/call.ts'
+import { queryClient } from './calls/client.ts'
+import { useSettled } from './definitions.ts'
+import type { ShownCohort } from './types/shown-cohort.ts'
+
+type CohortListPage = { readonly next: string | null; readonly results: readonly ShownCohort[] }
+
+const PAGE_SIZE = 100
+/** A cohort that is being calculated is asked for again after this time. */
+const LOOK_MS = 2000
+
+/** Cohorts whose name contains a text, the newest first, page by page. */
+export function useCohortList(
+  search: string,
+): UseInfiniteQueryResult<InfiniteData<CohortListPage>, ApiError> {
+  const { id } = useProject()
+  const settled = useSettled(search)
+  return useInfiniteQuery({
+    queryKey: ['cohorts', id, 'list', settled],
+    queryFn: ({ pageParam, signal }) => {
+      const query = { search: settled, limit: PAGE_SIZE, offset: pageParam }
+      return call<CohortListPage>('GET', `/api/projects/${id}/cohorts/`, { query, signal })
+    },
+    initialPageParam: 0,
+    getNextPageParam: ({ next }, pages) => (next === null ? null : pages.length * PAGE_SIZE),
+    placeholderData: keepPreviousData,
+  })
+}
+
+/** One cohort by its id. */
+export function useCohort(cohort_id: string): UseQueryResult<ShownCohort, ApiError> {
+  const { id } = useProject()
+  const path = `/api/projects/${id}/cohorts/${encodeURIComponent(cohort_id)}/`
+  return useQuery<ShownCohort, ApiError>({
+    queryKey: ['cohorts', id, cohort_id],
+    queryFn: ({ signal }) => call<ShownCohort>('GET', path, { signal }),
+    refetchInterval: ({ state: { data } }) => (data?.is_calculating === true ? LOOK_MS : false),
+  })
+}
+
+/** Creates or changes a cohort, and asks again for the lists of cohorts. Throws ApiError. */
+export function changeCohort(
+  project_id: number,
+  cohort_id: number | null,
+  body: object,
+): Promise<ShownCohort> {
+  return cohort_id === null
+    ? send(project_id, ['POST', ''], body)
+    : send(project_id, ['PATCH', `${cohort_id}/`], body)
+}
+
+/** Adds persons to a fixed list, by their distinct ids; unknown ones are left out. Throws ApiError. */
+export const addToCohort = (
+  project_id: number,
+  cohort_id: number,
+  distinct_ids: readonly string[],
+): Promise<ShownCohort> =>
+  send(project_id, ['PATCH', `${cohort_id}/add_persons_to_static_cohort/`], { distinct_ids })
+
+async function send(
+  project_id: number,
+  [method, path]: readonly [method: CallMethod, path: string],
+  body: object,
+): Promise<ShownCohort> {
+  const at = `/api/projects/${project_id}/cohorts/${path}`
+  const cohort = await call<ShownCohort>(method, at, { body })
+  queryClient.setQueryData(['cohorts', project_id, String(cohort.id)], cohort)
+  await queryClient.invalidateQueries({ queryKey: ['cohorts', project_id, 'list'] })
+  // The names that filters offer.
+  await queryClient.invalidateQueries({ queryKey: ['cohorts/', project_id] })
+  return cohort
+}
