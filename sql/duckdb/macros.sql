@@ -43,7 +43,7 @@ create or replace macro ch_fit(x, bits, is_signed) as case when x is null then n
 create or replace macro ch_plain_digits(t, e) as concat(case when t like '-%' then '-' else '' end, case when e < 0 then concat('0.', repeat('0', -e - 1)) else '' end, rpad(replace(regexp_extract(t, '[0-9.]+'), '.', ''), greatest(length(replace(regexp_extract(t, '[0-9.]+'), '.', '')), e + 1)::int, '0'));
 create or replace macro ch_float_text(x) as case when isnan(x) then 'nan' when abs(x) >= 1e16 and abs(x) < 1e21 or abs(x) >= 1e-6 and abs(x) < 1e-4 then ch_plain_digits(x::varchar, regexp_extract(x::varchar, 'e(.+)$', 1)::int) else regexp_replace(regexp_replace(x::varchar, '\.0$', ''), 'e\+?(-?)0*([0-9])', 'e\1\2') end;
 create or replace macro ch_quote(s) as ('''' || replace(replace(replace(replace(replace(replace(replace(replace(s, '\', '\\'), '''', '\'''), chr(8), '\b'), chr(12), '\f'), chr(10), '\n'), chr(13), '\r'), chr(9), '\t'), chr(0), '\0') || '''');
-create or replace macro ch_bool(s) as case when lower(s) in ('true', '1', 't', 'y', 'yes', 'on') then true when lower(s) in ('false', '0', 'f', 'n', 'no', 'off') then false end;
+create or replace macro ch_bool(s) as case when lower(s) in ('true', '1', 't', 'y', 'yes', 'on', 'enable', 'enabled') then true when lower(s) in ('false', '0', 'f', 'n', 'no', 'off', 'disable', 'disabled') then false end;
 create or replace macro ch_between(x, lo, hi) as case when x < lo then lo when x > hi then hi else x end;
 create or replace macro ch_instant(s) as make_timestamp((ch_between(s, -62135596800, 253402300799) * 1000000)::bigint);
 create or replace macro ch_float_instant(s) as make_timestamp((case when isnan(s) then s else ch_between(s, -62135596800, 253402300799) end * 1000000)::bigint);

@@ -188,6 +188,8 @@ const CALLS: Readonly<Record<string, CallPrinting>> = {
       : `ifNull(toUUIDOrNull(${text}), ${otherwise})`,
   toUUID: ([value], { args: [from] }) =>
     `${isText(from?.type ?? UNKNOWN) ? 'toUUIDOrNull' : 'toUUID'}(${value})`,
+  toBool: ([value], { args: [from], type }, printer) =>
+    convertTo(String(value), from?.type ?? UNKNOWN, type, printer),
   toInt: ([value]) => `accurateCastOrNull(${value}, 'Int64')`,
   toFloat: ([value]) => `accurateCastOrNull(${value}, 'Float64')`,
   toIntOrZero: renamed('toInt64OrZero'),
@@ -370,7 +372,7 @@ function convertTo(value: string, from: Type, to: Type, printer: ExprPrinter): s
       return `parseDateTime64BestEffortOrNull(${value}, 6, ${printer.values.text(to.timezone)})`
     if (to.kind === 'date') return `toDate(parseDateTime64BestEffortOrNull(${value}, 6))`
     if (to.kind === 'uuid') return `toUUIDOrNull(${value})`
-    if (to.kind === 'float' || to.kind === 'int')
+    if (to.kind === 'bool' || to.kind === 'float' || to.kind === 'int')
       return `accurateCastOrNull(${value}, ${printer.values.text(clickhouseName({ ...to, nullable: false }))})`
   }
   if (isText(to))
