@@ -119,7 +119,7 @@ create or replace macro ch_until_empty(found, whole) as case when list_contains(
 create or replace macro ch_like_pattern(p) as regexp_replace(p, '(\\[%_\\])|(\\)', '\1\2\2', 'g');
 create or replace macro ch_has_group(re) as regexp_matches(re, '(^|[^\\])\(($|[^?]|\?P?<)');
 create or replace macro ch_extract(s, re) as case when ch_has_group(re) then regexp_extract(s, re, 1, 's') else regexp_extract(s, re, 0, 's') end;
-create or replace macro ch_extract_all(s, re) as ch_until_empty(case when ch_has_group(re) then regexp_extract_all(s, re, 1, 's') else regexp_extract_all(s, re, 0, 's') end, regexp_extract_all(s, re, 0, 's'));
+create or replace macro ch_extract_all(s, re) as ch_until_empty(case when ch_has_group(re) then list_transform(regexp_extract_all(s, re, 1, 's'), lambda e: coalesce(e, '')) else regexp_extract_all(s, re, 0, 's') end, regexp_extract_all(s, re, 0, 's'));
 create or replace macro ch_subsequence(s) as array_to_string(list_transform(string_split(s, ''), lambda e: regexp_escape(e)), '.*');
 create or replace macro ch_ngrams(s, n) as list_transform(range(1, length(s) - n + 2), lambda i: substring(s, i, n::bigint));
 create or replace macro ch_hexint(x) as case when length(hex(x)) % 2 = 1 then concat('0', hex(x)) else hex(x) end;

@@ -138,6 +138,10 @@ function mayFindNothing(pattern: ResolvedExpr): boolean {
   return constant === null || mayMatchEmpty(constant)
 }
 
+/** The captures of a group, one a match; '' where the group takes no part. */
+const withoutGaps = (captures: ResolvedExpr): ResolvedExpr =>
+  sql`list_transform(${captures}, lambda e: coalesce(e, ''))`(arrayType(STRING))
+
 /** ClickHouse ends its search where the pattern first finds an empty text. */
 const extractAll: Lowering = (call, context) => {
   const [value, pattern = NULL_VALUE] = call.args
@@ -145,7 +149,9 @@ const extractAll: Lowering = (call, context) => {
   const group = takesGroup(pattern)
   if (group === null) return sql`ch_extract_all(${text}, ${pattern})`(call.type)
   const whole = sql`regexp_extract_all(${text}, ${pattern}, 0, 's')`(call.type)
-  const found = group ? sql`regexp_extract_all(${text}, ${pattern}, 1, 's')`(call.type) : whole
+  const found = group
+    ? withoutGaps(sql`regexp_extract_all(${text}, ${pattern}, 1, 's')`(call.type))
+    : whole
   return mayFindNothing(pattern) ? sql`ch_until_empty(${found}, ${whole})`(call.type) : found
 }
 
@@ -205,8 +211,10 @@ function groupLists(call: Apply, context: CompileContext): readonly ResolvedExpr
   const [value = NULL_VALUE, pattern = NULL_VALUE] = call.args
   const text = asText(value, context)
   return Array.from({ length: groupsIn(pattern) }, (_, index) =>
-    sql`regexp_extract_all(${text}, ${pattern}, ${bindInt(index + 1, true)}::INTEGER, 's')`(
-      arrayType(STRING),
+    withoutGaps(
+      sql`regexp_extract_all(${text}, ${pattern}, ${bindInt(index + 1, true)}::INTEGER, 's')`(
+        arrayType(STRING),
+      ),
     ),
   )
 }
