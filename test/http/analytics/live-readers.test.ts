@@ -10,11 +10,12 @@ const world = await joinWorld()
 const { project_id } = world.first
 
 const READERS = 8
+const TICK_MS = 10
 
 let streams: LiveStreams
 let server: ReturnType<typeof Bun.serve>
 beforeAll(async () => {
-  streams = new LiveStreams(world.needs, { tick_ms: 10, stall_ms: 300 })
+  streams = new LiveStreams(world.needs, { tick_ms: TICK_MS, stall_ms: 300 })
   const filter = {
     project_id: world.first.project_id,
     event: null,
@@ -79,8 +80,12 @@ test('readers that never read stop nothing, hold a bounded part, are dropped, an
   for (const { start } of unread) expect(start).toStartWith('HTTP/1.1 200 ')
   expect(streams.size).toBe(READERS)
   let rounds = 1
-  // Each one is dropped at a time of its own: the buffers of the system differ.
-  for (; streams.size > 0; rounds += 1) await sendFlood(rounds)
+  // Each one is dropped at a time of its own: the buffers of the system differ. A read that left events out would be the
+  // last for a second, so that its buffers would take ten seconds of floods to fill: each flood is read before the next.
+  for (; streams.size > 0; rounds += 1) {
+    await sendFlood(rounds)
+    await Bun.sleep(2 * TICK_MS)
+  }
   const texts = await Promise.all(unread.map(readAll))
   for (const text of texts) {
     // The buffers of the system and of the server, not all that came in.
