@@ -53,7 +53,7 @@ test('a reader who takes their time gets all of it', async () => {
   const { reader, over } = await begin(50_000)
   let lines = 0
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    for (const byte of part.value) if (byte === 10) lines += 1
+    lines += Buffer.from(part.value).toString('latin1').split('\n').length - 1
     await Bun.sleep(1)
   }
   await over
