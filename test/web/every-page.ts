@@ -171,10 +171,10 @@ export async function fillPages(ui: Interface): Promise<PageIds> {
   }
   const firstId = async (family: string): Promise<number> => {
     const path = `/api/projects/${ui.project}/${family}/?limit=1`
-    const { results } = (await ui.api(path)) as {
+    const list = (await ui.api(path)) as {
       readonly results: readonly { readonly id: number }[]
     }
-    return results[0]?.id ?? 0
+    return list.results[0]?.id ?? 0
   }
   return {
     project: ui.project,

@@ -50,7 +50,7 @@ export function doneText(condition: unknown): string | null {
     time_value === undefined ? '' : ` in the last ${unitText(time_value, time_interval)}`
   if (value === 'performed_event') return `${did} ${event}${within}`
   if (value === 'performed_event_multiple') {
-    const how = COUNT_TEXTS[String(operator)] ?? String(operator ?? 'exactly')
+    const how = COUNT_TEXTS[String(operator)] ?? 'exactly'
     return `${did} ${event} ${how} ${unitText(operator_value, 'time')}${within}`
   }
   return `${did} ${event} (${String(value).replaceAll('_', ' ')})${within}`
@@ -61,8 +61,6 @@ const COUNT_TEXTS: Readonly<Record<string, string>> = {
   gt: 'more than',
   lte: 'at most',
   lt: 'fewer than',
-  eq: 'exactly',
-  exact: 'exactly',
 }
 
 function unitText(count: unknown, unit: unknown): string {
