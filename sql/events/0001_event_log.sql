@@ -1,6 +1,6 @@
 -- events.db: written by the data thread alone, read by everyone else.
 
--- The clock counts what was committed: `seq` numbers events, `change` numbers writes to mirrored rows
+-- The clock counts what was committed: `seq` numbers events, `change` numbers writes to replicated rows
 -- (persons, distinct ids, overrides, groups). Both only grow, also when the log is trimmed.
 create table clock (
   id integer primary key check (id = 1),

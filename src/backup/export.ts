@@ -11,7 +11,7 @@ import { filePath, findDamage, syncPath, temporaryFolder } from '../storage/file
 import {
   CREATE_STAGED,
   EVENT_COLUMNS,
-  MIRRORS,
+  REPLICAS,
   TAIL,
   withColumns,
 } from '../storage/files/replication-sources.ts'
@@ -111,7 +111,7 @@ async function readProjectRows(
   const files = beginWithFiles(db, data_dir, project_id, work_dir)
   const { flushed_seq, seq, change } = readLogState(db)
   await copyRows(db, writer, TAIL, { project_id, after: flushed_seq, up_to: seq })
-  for (const replica of MIRRORS) {
+  for (const replica of REPLICAS) {
     if (!EXPORTED_REPLICAS.has(replica.relation)) continue
     const source = withColumns(replica, [], true)
     await copyRows(db, writer, source, { project_id, after: 0, up_to: change })

@@ -23,7 +23,7 @@ export type BackgroundTask = {
 export type WorkCounts = { readonly done: number; readonly failed: number }
 
 /** `step` resolves to false without work, and rejects when it fails. */
-export function createStepper(
+export function createBackgroundTask(
   step: () => Promise<boolean>,
   context: {
     readonly what: string

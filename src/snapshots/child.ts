@@ -5,7 +5,7 @@ import { killWhenStalled } from '../storage/process/kill-stalled.ts'
 import { lowerPriority } from '../storage/process/lower-priority.ts'
 import { childCommand, ignoreClosedPipe } from '../storage/process/spawn-self.ts'
 import type { SnapshotLine, SnapshotWork } from './protocol.ts'
-import type { ReplicaChange } from './writer/write-mirror.ts'
+import type { ReplicaChange } from './writer/write-replica.ts'
 
 /** The files that a process reported, and the last event or change that it wrote. */
 export type SnapshotReport = {
@@ -88,6 +88,6 @@ function readLines(sent: string, exit_code: number, last_words: string): Snapsho
     throw new Error(`snapshot process ended with ${exit_code}: ${words}`)
   }
   const files = lines.flatMap((line) => (line.kind === 'file' ? [line.file] : []))
-  const replicas = lines.flatMap((line) => (line.kind === 'mirror' ? [line.step] : []))
+  const replicas = lines.flatMap((line) => (line.kind === 'replica' ? [line.step] : []))
   return { files, replica: replicas[0] ?? null, last_seq: done.last_seq }
 }

@@ -6,7 +6,7 @@ import { filePath, findDamage } from '../storage/files/parquet.ts'
 import { newestProven } from '../storage/files/proven-time.ts'
 import type { FileRow } from '../storage/log/event-log.ts'
 import { Slices } from '../threads/slices.ts'
-import { type BackgroundTask, createStepper } from './background-task.ts'
+import { type BackgroundTask, createBackgroundTask } from './background-task.ts'
 import type { SnapshotChildren } from './child.ts'
 import { type SnapshotContext, workOptions } from './dependencies.ts'
 import { COMPACTION_RULE, planCompaction } from './plan-compaction.ts'
@@ -19,7 +19,7 @@ export function createCompactor(
   context: SnapshotContext,
 ): BackgroundTask {
   const step = (): Promise<boolean> => compactOnce(db, children, context)
-  return createStepper(step, {
+  return createBackgroundTask(step, {
     what: 'compaction',
     children,
     log: context.log,

@@ -35,7 +35,7 @@ type SnapshotSettings = {
   /** For tests: when files are put together. */
   readonly compaction?: CompactionRule
   /** For tests: when persons are written into files. */
-  readonly mirrors?: ReplicaRule
+  readonly replicas?: ReplicaRule
   /** For tests: characters of events that are written at a time. */
   readonly length_max?: number
 }

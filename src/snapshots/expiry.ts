@@ -6,7 +6,7 @@ import { listAllFiles, listFileTimes } from '../storage/files/manifest.ts'
 import { filePath } from '../storage/files/parquet.ts'
 import { newestProven, PROVEN_MS, SILENCE_MAX_US } from '../storage/files/proven-time.ts'
 import type { FileRow } from '../storage/log/event-log.ts'
-import { type BackgroundTask, createStepper } from './background-task.ts'
+import { type BackgroundTask, createBackgroundTask } from './background-task.ts'
 import type { SnapshotChildren } from './child.ts'
 import type { SnapshotContext } from './dependencies.ts'
 
@@ -22,7 +22,7 @@ export function createExpirer(
   const knownUs = createKnownTime(db)
   const step = (): Promise<boolean> =>
     expireOnce(db, context, Math.min(Date.now() * 1000, knownUs() + SILENCE_MAX_US))
-  return createStepper(step, {
+  return createBackgroundTask(step, {
     what: 'expiry',
     children,
     log: context.log,

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { listAllFiles, listFiles, readLogState } from '../storage/files/manifest.ts'
 import { projectFolder } from '../storage/files/parquet.ts'
-import { listMirrorFiles, listMirrorMarks } from '../storage/files/replica-files.ts'
+import { listReplicaFiles, listReplicaMarks } from '../storage/files/replica-files.ts'
 import { openReader } from '../storage/sqlite/sqlite.ts'
 import { secondsSince } from '../threads/timings.ts'
 import { createBackground, trimLog } from './background.ts'
@@ -13,8 +13,8 @@ import { SnapshotChildren, type SnapshotReport } from './child.ts'
 import { createCompactor } from './compaction.ts'
 import { lengthOf, type SnapshotContext, trimmableOf, workOptions } from './dependencies.ts'
 import { createExpirer } from './expiry.ts'
-import { createMirrorer } from './mirrors.ts'
 import { createRemover } from './removal.ts'
+import { createReplicator } from './replicas.ts'
 import { restoreDamaged } from './restore-damaged.ts'
 import { withCleanup } from './with-cleanup.ts'
 
@@ -32,7 +32,7 @@ export type SnapshotJob = {
   /** Deletes the months beyond their project's retention. */
   expire(): Promise<void>
   /** Writes replica files that are due. */
-  keepMirrors(): Promise<void>
+  writeReplicas(): Promise<void>
   /** Deletes the files of a deleted project, between two snapshots. */
   forgetProject(project_id: number): Promise<void>
   /** Kills a running snapshot; the next start deletes its unfinished files. */
@@ -49,7 +49,7 @@ export function createSnapshotJob(context: SnapshotContext): SnapshotJob {
   const compactor = createCompactor(db, children, context)
   const remover = createRemover(db, children, context)
   const expirer = createExpirer(db, children, context)
-  const mirrorer = createMirrorer(db, children, context)
+  const replicator = createReplicator(db, children, context)
 
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     const turn = current.catch(() => undefined).then(() => (is_closed ? undefined : work()))
@@ -69,7 +69,7 @@ export function createSnapshotJob(context: SnapshotContext): SnapshotJob {
     }
   }
   // Removals come first, so that removed events are not written again.
-  const tasks = [remover, expirer, mirrorer, compactor]
+  const tasks = [remover, expirer, replicator, compactor]
   const background = createBackground(db, context, { inTurn, snapshot, tasks, isClosed })
   return {
     get work() {
@@ -78,7 +78,7 @@ export function createSnapshotJob(context: SnapshotContext): SnapshotJob {
         compaction: compactor.counts,
         removal: remover.counts,
         expiry: expirer.counts,
-        mirrors: mirrorer.counts,
+        mirrors: replicator.counts,
       }
     },
     start() {
@@ -89,7 +89,7 @@ export function createSnapshotJob(context: SnapshotContext): SnapshotJob {
     compact: () => inTurn(() => compactor.all()),
     removeEvents: () => inTurn(() => remover.all()),
     expire: () => inTurn(() => expirer.all()),
-    keepMirrors: () => inTurn(() => mirrorer.all()),
+    writeReplicas: () => inTurn(() => replicator.all()),
     forgetProject: (project_id) => inTurn(() => forgetFiles(db, context, project_id)),
     async close() {
       is_closed = true
@@ -146,7 +146,7 @@ async function forgetFiles(
     const removed = files.map(({ id }) => id)
     await context.capture.commitFiles({ flushed_seq: null, added: [], removed })
   }
-  for (const { relation } of listMirrorMarks(db, project_id)) {
+  for (const { relation } of listReplicaMarks(db, project_id)) {
     const replica = { project_id, relation, mark: null, added: [], removed: [] }
     await context.capture.commitFiles({ flushed_seq: null, added: [], removed: [], replica })
   }
@@ -201,7 +201,7 @@ async function verifyAll(
 ): Promise<void> {
   const { data_dir, readers, log } = context
   // A process for nothing would take a tenth of what the start of a new server takes.
-  if (listAllFiles(db).length === 0 && listMirrorFiles(db).length === 0) return
+  if (listAllFiles(db).length === 0 && listReplicaFiles(db).length === 0) return
   const { files } = await children.run({ kind: 'verify', data_dir })
   for (const file of files) {
     const { id, project_id, month, first_seq, last_seq } = file

@@ -4,7 +4,7 @@ import type { FileRow } from '../storage/log/event-log.ts'
 import type { CompactOptions } from './writer/compact.ts'
 import type { RemoveOptions } from './writer/remove.ts'
 import type { WriteOptions } from './writer/write.ts'
-import type { ReplicaChange, ReplicaWriteOptions } from './writer/write-mirror.ts'
+import type { ReplicaChange, ReplicaWriteOptions } from './writer/write-replica.ts'
 
 /** The work of the snapshot process: the first line of its standard input. */
 export type SnapshotWork =
@@ -17,10 +17,10 @@ type EngineWork =
   | (WriteOptions & { readonly kind: 'write'; readonly is_urgent: boolean })
   | (CompactOptions & { readonly kind: 'compact' })
   | (RemoveOptions & { readonly kind: 'find_removed' | 'remove' })
-  | (ReplicaWriteOptions & { readonly kind: 'mirror' })
+  | (ReplicaWriteOptions & { readonly kind: 'replica' })
 
 /** One line of its standard output: a file that was written, or one found damaged. `done` comes last, with the last event written. */
 export type SnapshotLine =
   | { readonly kind: 'file'; readonly file: FileRow }
-  | { readonly kind: 'mirror'; readonly step: ReplicaChange }
+  | { readonly kind: 'replica'; readonly step: ReplicaChange }
   | { readonly kind: 'done'; readonly last_seq: number }

@@ -6,7 +6,7 @@ import { filePath } from '../storage/files/parquet.ts'
 import type { FileRow } from '../storage/log/event-log.ts'
 import type { EventRemoval } from '../storage/log/event-removals.ts'
 import { listPendingRemovals } from '../storage/log/pending-removals.ts'
-import { type BackgroundTask, createStepper } from './background-task.ts'
+import { type BackgroundTask, createBackgroundTask } from './background-task.ts'
 import type { SnapshotChildren } from './child.ts'
 import { type SnapshotContext, workOptions } from './dependencies.ts'
 import { withCleanup } from './with-cleanup.ts'
@@ -42,7 +42,7 @@ export function createRemover(
     failed_id = removal.id - 1
     return true
   }
-  return createStepper(step, {
+  return createBackgroundTask(step, {
     what: 'removal of events',
     children,
     log: context.log,

@@ -9,7 +9,7 @@ import {
   findDamage,
   temporaryFolder,
 } from '../storage/files/parquet.ts'
-import { listMirrorFiles, type ReplicaFile } from '../storage/files/replica-files.ts'
+import { listReplicaFiles, type ReplicaFile } from '../storage/files/replica-files.ts'
 import type { FileRow } from '../storage/log/event-log.ts'
 import { openReader } from '../storage/sqlite/sqlite.ts'
 
@@ -22,7 +22,7 @@ type DamagedFile = { readonly file: FileRow; readonly damage: string }
 export function sweepDataFolder(data_dir: string): { readonly damaged: readonly DamagedFile[] } {
   clearTemporary(temporaryFolder(data_dir))
   mkdirSync(filesFolder(data_dir), { recursive: true })
-  const { files, mirrors: replicas } = readNamed(data_dir)
+  const { files, replicas } = readNamed(data_dir)
   sweepUnnamed(data_dir, [...files, ...replicas])
   const damaged = files.flatMap((file) => {
     const damage = findDamage(filePath(data_dir, file), file.byte_count)
@@ -46,14 +46,14 @@ function clearTemporary(folder: string): void {
 
 /** Deletes files that the manifest does not name; only while no snapshot process runs. */
 export function sweepFiles(data_dir: string): void {
-  const { files, mirrors: replicas } = readNamed(data_dir)
+  const { files, replicas } = readNamed(data_dir)
   sweepUnnamed(data_dir, [...files, ...replicas])
 }
 
 function readNamed(data_dir: string) {
   const db = openReader(join(data_dir, 'events.db'))
   try {
-    return { files: listAllFiles(db), mirrors: listMirrorFiles(db) }
+    return { files: listAllFiles(db), replicas: listReplicaFiles(db) }
   } finally {
     db.close()
   }

@@ -35,7 +35,7 @@ export type JobOptions = {
   readonly length_max?: number
   readonly columns_max?: number
   readonly compaction?: CompactionRule
-  readonly mirrors?: ReplicaRule
+  readonly replicas?: ReplicaRule
   readonly monthsKept?: SnapshotContext['monthsKept']
   readonly trimmable?: SnapshotContext['trimmable']
 }

@@ -17,7 +17,7 @@ import {
   requireWhole,
 } from '../../storage/files/manifest.ts'
 import { gatheredFolder } from '../../storage/files/parquet.ts'
-import { listMirrorFiles } from '../../storage/files/replica-files.ts'
+import { listReplicaFiles } from '../../storage/files/replica-files.ts'
 import { CREATE_STAGED, TAIL } from '../../storage/files/replication-sources.ts'
 import type { FileRow } from '../../storage/log/event-log.ts'
 import { CREATE_REMOVED } from '../../storage/log/pending-removals.ts'
@@ -127,7 +127,7 @@ export class ProjectStore {
     mkdirSync(options.folder, { recursive: true })
     const db = openReader(join(options.data_dir, 'events.db'))
     const { data_dir, folder, project_id, spare_slots } = options
-    const files = [...listFiles(db, project_id), ...listMirrorFiles(db, project_id)]
+    const files = [...listFiles(db, project_id), ...listReplicaFiles(db, project_id)]
     const slots = new FileSlots(data_dir, folder, files.length + spare_slots)
     const instance = await openInstance(options.instance)
     const connection = await instance.connect()

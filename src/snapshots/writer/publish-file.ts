@@ -149,13 +149,13 @@ export async function publishRows(
   options: PublishOptions,
 ): Promise<FileRow> {
   const content = { ...sent, columns: sortColumns(sent.columns) }
-  const spelling = await chooseEncoding(content.source, connection)
+  const encoding = await chooseEncoding(content.source, connection)
   let columns: readonly FileColumn[] = []
   const placed = await publishFile(
     {
       project_id: part.project_id,
       write: async (path) => {
-        columns = await copyContent(content, spelling, connection, path)
+        columns = await copyContent(content, encoding, connection, path)
       },
       readBack: (path) => readBackRows(part, connection, path),
     },
@@ -166,7 +166,7 @@ export async function publishRows(
     ...placed,
     columns: writeColumns(columns),
     layout: layoutOf(content),
-    own: writeEncodings(spelling.own),
+    own: writeEncodings(encoding.own),
   }
 }
 
@@ -182,12 +182,12 @@ export const FILE_FORMAT = formatOf('zstd')
 /** Writes the content, and returns the columns as the file has them. */
 async function copyContent(
   content: FileContent,
-  spelling: FileEncoding,
+  encoding: FileEncoding,
   connection: DuckDBConnection,
   path: string,
 ): Promise<readonly FileColumn[]> {
   const { select, columns } = await prepareContent(content, connection)
-  const rows = orderRows(select, content.source, spelling)
+  const rows = orderRows(select, content.source, encoding)
   const format = formatOf(content.is_compressed === false ? 'uncompressed' : 'zstd')
   await connection.run(`copy (${rows}) to ${textLiteral(path)} (${format})`)
   await connection.run(FORGET_CONTENT)

@@ -41,9 +41,9 @@ async function workOn(
       await compactFiles(db, connection, work, post)
       return 0
     }
-    case 'mirror': {
-      const { writeMirror } = await import('./write-mirror.ts')
-      return writeMirror(db, connection, work, (step) => send({ kind: 'mirror', step }))
+    case 'replica': {
+      const { writeReplica } = await import('./write-replica.ts')
+      return writeReplica(db, connection, work, (step) => send({ kind: 'replica', step }))
     }
     case 'find_removed': {
       const { findRemoved } = await import('./remove.ts')

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { type CheckedFile, damageOf } from '../../storage/files/file-damage.ts'
 import { listAllFiles } from '../../storage/files/manifest.ts'
 import { filePath } from '../../storage/files/parquet.ts'
-import { listMirrorFiles } from '../../storage/files/replica-files.ts'
+import { listReplicaFiles } from '../../storage/files/replica-files.ts'
 import type { FileRow } from '../../storage/log/event-log.ts'
 
 /** Reports the damaged files. Removes the marker of an intact file, as after a restore. */
@@ -17,8 +17,8 @@ export async function verifyFiles(
     if (await isDamaged(data_dir, file, () => listAllFiles(db))) send(file)
   }
   // All readers check the markers in the folder.
-  for (const file of listMirrorFiles(db)) {
-    await isDamaged(data_dir, file, () => listMirrorFiles(db))
+  for (const file of listReplicaFiles(db)) {
+    await isDamaged(data_dir, file, () => listReplicaFiles(db))
   }
 }
 

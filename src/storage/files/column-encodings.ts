@@ -1,12 +1,12 @@
 /**
- * FORMS: shorter encodings of a file's event columns.
+ * ENCODINGS: shorter encodings of a file's event columns.
  *
  * Problem: `created_at` and the first half of a version 7 uuid nearly repeat `timestamp`. Idea: store the difference, and
  * compute the value when it is read. Gain: 7 bytes per event. `test/storage/files` compares both ways row by row.
  */
 
 /** The encoding of one event column; the manifest lists those of each file. */
-export type ColumnEncoding = keyof typeof FORMS
+export type ColumnEncoding = keyof typeof ENCODINGS
 
 type EncodingDefinition = {
   /** The encoded column. */
@@ -16,7 +16,7 @@ type EncodingDefinition = {
   /** The decoded value, as an expression over the stored columns. */
   readonly read: string
   /** An aggregate: true when the encoding restores all rows of a file. */
-  readonly serves: string
+  readonly applies: string
 }
 
 /** Microseconds from an event's time to its receipt; NULL beyond the range of a bigint. */
@@ -35,18 +35,18 @@ const IS_TIMED = `coalesce(
   false
 )`
 
-const FORMS = {
+const ENCODINGS = {
   created_after_ms: {
     column: 'created_at',
     kept: { created_after: `${AFTER_US} // 1000` },
     read: `make_timestamp(epoch_us("timestamp") + created_after * 1000)`,
-    serves: `bool_and(coalesce(${AFTER_US} % 1000 = 0, false))`,
+    applies: `bool_and(coalesce(${AFTER_US} % 1000 = 0, false))`,
   },
   created_after_us: {
     column: 'created_at',
     kept: { created_after: AFTER_US },
     read: `make_timestamp(epoch_us("timestamp") + created_after)`,
-    serves: `bool_and(${AFTER_US} is not null)`,
+    applies: `bool_and(${AFTER_US} is not null)`,
   },
   // The first half is nearly the event's time, the rest is random. Other uuids are stored in the column itself.
   uuid_in_parts: {
@@ -60,27 +60,29 @@ const FORMS = {
   when uuid_last is null then uuid
   else ((((epoch_ms("timestamp") + (uuid_first >> 12)) << 16) | 28672 | (uuid_first & 4095))::ubigint::bit::blob || uuid_last::bit::blob)::uuid
 end`,
-    serves: `count(*) filter (where substr(uuid::varchar, 15, 1) = '7') * 2 > count(*)`,
+    applies: `count(*) filter (where substr(uuid::varchar, 15, 1) = '7') * 2 > count(*)`,
   },
 } as const satisfies Readonly<Record<string, EncodingDefinition>>
 
 /** The first applicable encoding per column is used. */
-const ALL = Object.keys(FORMS) as ColumnEncoding[]
+const ALL = Object.keys(ENCODINGS) as ColumnEncoding[]
 
 /** One aggregate per encoding, in the order of the parameter of `chooseEncodings`. */
-export const FORMS_SERVE: readonly string[] = ALL.map((form) => FORMS[form].serves)
+export const ENCODINGS_APPLY: readonly string[] = ALL.map((encoding) => ENCODINGS[encoding].applies)
 
-/** Chooses the encodings of a file, from the values of FORMS_SERVE over its rows. */
-export function chooseEncodings(serve: readonly unknown[]): readonly ColumnEncoding[] {
-  const serving = ALL.filter((_, index) => serve[index] === true)
-  return serving.filter(
-    (form) => serving.find((other) => FORMS[other].column === FORMS[form].column) === form,
+/** Chooses the encodings of a file, from the values of ENCODINGS_APPLY over its rows. */
+export function chooseEncodings(apply: readonly unknown[]): readonly ColumnEncoding[] {
+  const applicable = ALL.filter((_, index) => apply[index] === true)
+  return applicable.filter(
+    (encoding) =>
+      applicable.find((other) => ENCODINGS[other].column === ENCODINGS[encoding].column) ===
+      encoding,
   )
 }
 
 /** Writes the text in the manifest. */
-export function writeEncodings(forms: readonly ColumnEncoding[]): string {
-  return JSON.stringify(forms)
+export function writeEncodings(encodings: readonly ColumnEncoding[]): string {
+  return JSON.stringify(encodings)
 }
 
 /** Reads the text in the manifest; files of older versions have no encodings. */
@@ -89,25 +91,25 @@ export function readEncodings(text: string): readonly ColumnEncoding[] {
 }
 
 /** Prints an event column of a file with these encodings. */
-export function readOwn(forms: readonly ColumnEncoding[], column: string): string {
-  const form = forms.find((name) => FORMS[name].column === column)
-  return form === undefined ? `"${column}"` : `${FORMS[form].read} as "${column}"`
+export function readEncoded(encodings: readonly ColumnEncoding[], column: string): string {
+  const encoding = encodings.find((name) => ENCODINGS[name].column === column)
+  return encoding === undefined ? `"${column}"` : `${ENCODINGS[encoding].read} as "${column}"`
 }
 
 /** Prints the last eight bytes of a uuid as a number, else NULL: look-ups compare them without decoding the uuid. */
-export function uuidEnd(forms: readonly ColumnEncoding[]): string {
-  return forms.includes('uuid_in_parts') ? 'uuid_last' : 'null::ubigint'
+export function uuidEnd(encodings: readonly ColumnEncoding[]): string {
+  return encodings.includes('uuid_in_parts') ? 'uuid_last' : 'null::ubigint'
 }
 
 /** The stored columns of a file with these encodings: the values of `kept` in place of `columns`. */
-export function keepEncoded(forms: readonly ColumnEncoding[]): {
+export function keepEncoded(encodings: readonly ColumnEncoding[]): {
   readonly columns: readonly string[]
   readonly kept: readonly string[]
 } {
   return {
-    columns: forms.map((form) => FORMS[form].column),
-    kept: forms.flatMap((form) =>
-      Object.entries(FORMS[form].kept).map(([name, value]) => `${value} as ${name}`),
+    columns: encodings.map((encoding) => ENCODINGS[encoding].column),
+    kept: encodings.flatMap((encoding) =>
+      Object.entries(ENCODINGS[encoding].kept).map(([name, value]) => `${value} as ${name}`),
     ),
   }
 }

@@ -1,4 +1,4 @@
-/** The catalog of replica files in events.db: which files each relation has, and as of which change number. */
+/** The catalog of replica files (tables `mirrors` and `mirror_files`): which files each relation has, and as of which change number. */
 import type { Database } from 'bun:sqlite'
 
 /** One file with rows of a relation; files of a relation are disjoint. */
@@ -34,7 +34,7 @@ export type NewReplicaFiles = {
 }
 
 /** Lists the marks of all projects, or of one. */
-export function listMirrorMarks(
+export function listReplicaMarks(
   db: Database,
   project_id: number | null = null,
 ): readonly ReplicaMark[] {
@@ -46,7 +46,7 @@ export function listMirrorMarks(
 }
 
 /** Lists the files of all projects, or of one. */
-export function listMirrorFiles(
+export function listReplicaFiles(
   db: Database,
   project_id: number | null = null,
 ): readonly ReplicaFile[] {
@@ -58,7 +58,7 @@ export function listMirrorFiles(
 }
 
 /** Applies a change, in the manifest's transaction, so that readers see both together. */
-export function writeMirror(db: Database, replica: NewReplicaFiles): void {
+export function recordReplicaFiles(db: Database, replica: NewReplicaFiles): void {
   const { project_id, relation, mark, added, removed } = replica
   const remove = db.query('delete from mirror_files where id = ?')
   for (const id of removed) remove.run(id)

@@ -1,4 +1,4 @@
-/** MIRRORS, TAIL, LOG: how events and replicated tables are copied from events.db into DuckDB. */
+/** REPLICAS, TAIL, LOG: how events and replicated tables are copied from events.db into DuckDB. */
 import type { CopySource } from './copy.ts'
 
 /** Ingestion warnings stored per project; the oldest are deleted first. */
@@ -106,7 +106,7 @@ order by seq`,
 }
 
 /** The replicated tables. A further one is a line here and in relations.sql. */
-export const MIRRORS: readonly Replica[] = [
+export const REPLICAS: readonly Replica[] = [
   {
     relation: 'person_overrides',
     table: 'person_overrides',
@@ -234,7 +234,7 @@ where id <= (select id from ingestion_warnings order by id desc limit 1 offset $
 ]
 
 /** The relations that may be stored in files. */
-export const FILED_MIRRORS: readonly (Replica & { readonly filed: FiledReplica })[] =
-  MIRRORS.flatMap((replica) =>
+export const FILED_REPLICAS: readonly (Replica & { readonly filed: FiledReplica })[] =
+  REPLICAS.flatMap((replica) =>
     replica.filed === undefined ? [] : [{ ...replica, filed: replica.filed }],
   )

@@ -5,7 +5,7 @@ import { findErrorCode } from '../../error-message.ts'
 import { Histogram } from '../../threads/histogram.ts'
 import { readColumns } from '../files/property-columns.ts'
 import type { FileLayout } from '../files/property-layout.ts'
-import { type NewReplicaFiles, writeMirror } from '../files/replica-files.ts'
+import { type NewReplicaFiles, recordReplicaFiles } from '../files/replica-files.ts'
 import { EVENTS_MIGRATIONS } from '../sqlite/sql-files.ts'
 import { migrate, openWriter } from '../sqlite/sqlite.ts'
 import { DedupIndex } from './dedup-index.ts'
@@ -240,7 +240,7 @@ export class EventLog {
       }
       const remove = this.db.query('delete from files where id = ?')
       for (const id of files.removed) remove.run(id)
-      if (files.replica !== undefined) writeMirror(this.db, files.replica)
+      if (files.replica !== undefined) recordReplicaFiles(this.db, files.replica)
       this.db
         .query(
           'update manifest set version = version + 1, flushed_seq = coalesce(?, flushed_seq) where id = 1',

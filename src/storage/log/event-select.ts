@@ -7,7 +7,12 @@ import {
   UUID_END_COLUMN,
 } from '../../column-names.ts'
 import { textList, textLiteral } from '../duckdb/duckdb-text.ts'
-import { type ColumnEncoding, readEncodings, readOwn, uuidEnd } from '../files/column-encodings.ts'
+import {
+  type ColumnEncoding,
+  readEncoded,
+  readEncodings,
+  uuidEnd,
+} from '../files/column-encodings.ts'
 import {
   columnName,
   type FileColumn,
@@ -64,7 +69,7 @@ const shapeOfFile = ({ layout, own, columns }: FileRow, relation: string): Store
 export function selectStored({ relation, own, columns }: StoredFileShape): string {
   const names = EVENT_COLUMNS.map(([name]) => name).filter((name) => name !== 'properties')
   const values = columns.map((column) => `${storedValue(column)} as "${columnName(column)}"`)
-  const list = [...names.map((name) => readOwn(own, name)), ...PACKING_COLUMNS, ...values]
+  const list = [...names.map((name) => readEncoded(own, name)), ...PACKING_COLUMNS, ...values]
   return `select ${list.join(', ')} from ${relation}`
 }
 
@@ -138,7 +143,7 @@ function listOf(
   const own = kept.map(([name]) =>
     is_packed && name === 'properties'
       ? `${unpackProperties(shape.columns)} as properties`
-      : readOwn(shape.own, name),
+      : readEncoded(shape.own, name),
   )
   const properties = columns.flatMap((column) => {
     const name = neededColumnName(column)

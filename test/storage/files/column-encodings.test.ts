@@ -9,10 +9,10 @@ import { openInstance } from '../../../src/storage/duckdb/duckdb.ts'
 import {
   type ColumnEncoding,
   chooseEncodings,
-  FORMS_SERVE,
+  ENCODINGS_APPLY,
   keepEncoded,
+  readEncoded,
   readEncodings,
-  readOwn,
   writeEncodings,
 } from '../../../src/storage/files/column-encodings.ts'
 import { limitTests } from '../../long-tests.ts'
@@ -69,7 +69,7 @@ async function load(rows: readonly Row[]): Promise<void> {
 }
 
 async function serving(): Promise<readonly ColumnEncoding[]> {
-  const reader = await connection.runAndReadAll(`select ${FORMS_SERVE.join(', ')} from sent`)
+  const reader = await connection.runAndReadAll(`select ${ENCODINGS_APPLY.join(', ')} from sent`)
   return chooseEncodings(reader.getRows()[0] ?? [])
 }
 
@@ -82,7 +82,7 @@ async function lost(forms: readonly ColumnEncoding[]): Promise<number> {
     `copy (select ${[`*${exclude}`, ...kept].join(', ')} from (select row_number() over () as n, * from sent))
 to '${path}' (format parquet, parquet_version v2)`,
   )
-  const own = ['uuid', 'timestamp', 'created_at'].map((name) => readOwn(forms, name)).join(', ')
+  const own = ['uuid', 'timestamp', 'created_at'].map((name) => readEncoded(forms, name)).join(', ')
   const reader = await connection.runAndReadAll(`
 select count(*) from (select row_number() over () as n, * from sent) as sent
 left join (select n, ${own} from '${path}') as read using (n)
@@ -139,5 +139,5 @@ test('hold nothing of a uuid twice', async () => {
 
 test('of files from before there were any are none', () => {
   expect(readEncodings('')).toEqual([])
-  expect(readOwn(readEncodings(''), 'uuid')).toBe('"uuid"')
+  expect(readEncoded(readEncodings(''), 'uuid')).toBe('"uuid"')
 })

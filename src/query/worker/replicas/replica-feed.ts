@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite'
 import type { StatementWriter } from '../../../storage/duckdb/duckdb.ts'
 import { copyRows } from '../../../storage/files/copy.ts'
 import type { ReplicaFile } from '../../../storage/files/replica-files.ts'
-import { MIRRORS, type Replica } from '../../../storage/files/replication-sources.ts'
+import { REPLICAS, type Replica } from '../../../storage/files/replication-sources.ts'
 import type { PersonColumns } from '../columns/person-columns.ts'
 import {
   findBase,
@@ -11,7 +11,7 @@ import {
   type ReplicaBase,
   type ReplicaLocation,
   replicaMacro,
-} from './replica-files.ts'
+} from './replica-base.ts'
 
 /** Every query of events needs the current persons, so merges and splits are always copied. */
 const ALWAYS_COPIED = ['person_overrides', 'distinct_id_overrides']
@@ -38,7 +38,7 @@ export const NO_REPLICAS: ReplicaStates = new Map()
 
 /** The replicas that a query of these relations needs. */
 export function relationsIn(reads: readonly string[]): ReadonlySet<string> {
-  const read_replicas = MIRRORS.map(({ relation }) => relation).filter((name) =>
+  const read_replicas = REPLICAS.map(({ relation }) => relation).filter((name) =>
     reads.includes(name),
   )
   return new Set([...ALWAYS_COPIED, ...read_replicas])
@@ -63,7 +63,7 @@ export function replicaMacros(
   columns: PersonColumns,
   pathOf: (file: ReplicaFile) => string,
 ): string {
-  const statements = MIRRORS.map((replica) => {
+  const statements = REPLICAS.map((replica) => {
     const { base = NO_BASE } = replica_states.get(replica.relation) ?? {}
     return replicaMacro(replica, base, columns.of(replica.table), pathOf)
   })
@@ -87,7 +87,7 @@ export async function copyReplicas(
 ): Promise<ReplicaStates> {
   const replica_states = new Map(before)
   let has_incomplete = false
-  for (const replica of MIRRORS.filter(({ relation }) => relations.has(relation))) {
+  for (const replica of REPLICAS.filter(({ relation }) => relations.has(relation))) {
     const state = await adoptBase(db, writer, replica, {
       before: before.get(replica.relation) ?? initialState(change),
       location,

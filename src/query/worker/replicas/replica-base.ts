@@ -12,8 +12,8 @@ import {
   valueOf,
 } from '../../../storage/files/property-columns.ts'
 import {
-  listMirrorFiles,
-  listMirrorMarks,
+  listReplicaFiles,
+  listReplicaMarks,
   type ReplicaFile,
 } from '../../../storage/files/replica-files.ts'
 import type { FiledReplica, Replica } from '../../../storage/files/replication-sources.ts'
@@ -43,9 +43,9 @@ export async function findBase(
   { relation, before }: { readonly relation: string; readonly before: ReplicaBase },
 ): Promise<ReplicaBase> {
   const isMine = (row: { relation: string }): boolean => row.relation === relation
-  const mark = listMirrorMarks(db, project_id).find(isMine)
+  const mark = listReplicaMarks(db, project_id).find(isMine)
   if (mark === undefined || mark.change <= before.change) return before
-  const files = listMirrorFiles(db, project_id).filter(isMine)
+  const files = listReplicaFiles(db, project_id).filter(isMine)
   for (const file of files) {
     if (findDamage(filePath(data_dir, file), file.byte_count) !== null) return before
   }

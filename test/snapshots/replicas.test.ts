@@ -9,8 +9,8 @@ import { sweepDataFolder } from '../../src/snapshots/sweep.ts'
 import { filePath } from '../../src/storage/files/parquet.ts'
 import { type ColumnKind, fromJson } from '../../src/storage/files/property-columns.ts'
 import {
-  listMirrorFiles,
-  listMirrorMarks,
+  listReplicaFiles,
+  listReplicaMarks,
   type ReplicaFile,
 } from '../../src/storage/files/replica-files.ts'
 import { limitTests, longTest } from '../long-tests.ts'
@@ -145,9 +145,9 @@ async function expectTruth(world: World, engine: QueryEngine): Promise<void> {
 const asNumber = (value: unknown): unknown => (typeof value === 'boolean' ? Number(value) : value)
 
 const keep = async (world: World, options: JobOptions): Promise<void> => {
-  const job = createJob(world, { mirrors: EAGER, ...options })
+  const job = createJob(world, { replicas: EAGER, ...options })
   try {
-    await job.keepMirrors()
+    await job.writeReplicas()
   } finally {
     await job.close()
   }
@@ -166,7 +166,7 @@ function fill(
   }
 }
 
-const mirrorFiles = ({ log }: World): readonly ReplicaFile[] => listMirrorFiles(log.db)
+const replicaFiles = ({ log }: World): readonly ReplicaFile[] => listReplicaFiles(log.db)
 
 test('any history of changes and of writing files is answered as events.db has it, by whoever was open and by whoever opens', async () => {
   const operation = record({
@@ -199,7 +199,7 @@ test('files are written in steps, only those that are no longer true are written
   const engine = world.openEngine()
   await expectTruth(world, engine)
   await keep(world, { readers: engine })
-  const before = mirrorFiles(world)
+  const before = replicaFiles(world)
   for (const { relation, row_count } of before)
     expect([relation, row_count >= 10]).toEqual([relation, true])
   for (const relation of ['persons', 'person_distinct_ids', 'groups', 'cohort_people']) {
@@ -212,13 +212,13 @@ test('files are written in steps, only those that are no longer true are written
   change(world, { kind: 'ungroup', number: 3 })
   change(world, { kind: 'person', number: 500 })
   await keep(world, { readers: engine })
-  const after = mirrorFiles(world)
+  const after = replicaFiles(world)
   const gone = before.filter(({ id }) => !after.some((file) => file.id === id))
   expect(gone.map(({ relation }) => relation).toSorted()).toEqual(['groups', 'persons'])
   await expectTruth(world, engine)
   await expectTruth(world, world.openEngine())
   expect(filesOnDisk(world)).toHaveLength(after.length)
-  expect(listMirrorMarks(world.log.db).map(({ is_whole }) => is_whole)).toEqual([1, 1, 1, 1])
+  expect(listReplicaMarks(world.log.db).map(({ is_whole }) => is_whole)).toEqual([1, 1, 1, 1])
 })
 
 test('a deleted person leaves the files: nothing of what they hold has its properties', async () => {
@@ -230,7 +230,7 @@ test('a deleted person leaves the files: nothing of what they hold has its prope
   ])
   await keep(world, {})
   const held = async (): Promise<unknown> => {
-    const paths = mirrorFiles(world).filter(({ relation }) => relation === 'persons')
+    const paths = replicaFiles(world).filter(({ relation }) => relation === 'persons')
     const { DuckDBInstance } = await import('@duckdb/node-api')
     const connection = await (await DuckDBInstance.create(':memory:')).connect()
     const list = paths.map((file) => `'${filePath(world.data_dir, file)}'`).join(', ')
@@ -249,16 +249,16 @@ test('a deleted person leaves the files: nothing of what they hold has its prope
 test('one changed row leaves the files once they are an hour old, also when it was too few before', async () => {
   await using world = new World()
   fill(world, 30, ['person'])
-  const job = createJob(world, { mirrors: { ...EAGER, rows: 20, age_s: 3600 } })
+  const job = createJob(world, { replicas: { ...EAGER, rows: 20, age_s: 3600 } })
   const countRows = (): number =>
-    mirrorFiles(world).reduce((sum, { row_count }) => sum + row_count, 0)
-  await job.keepMirrors()
+    replicaFiles(world).reduce((sum, { row_count }) => sum + row_count, 0)
+  await job.writeReplicas()
   expect(countRows()).toBe(30)
   change(world, { kind: 'delete', number: 3 })
-  await job.keepMirrors()
+  await job.writeReplicas()
   expect(countRows()).toBe(30)
   world.log.db.run('update mirrors set created_at = created_at - 3600000000')
-  await job.keepMirrors()
+  await job.writeReplicas()
   expect(countRows()).toBe(29)
   await job.close()
 })
@@ -280,7 +280,7 @@ longTest(
     await using intact = new World()
     fill(intact, 20, ['person', 'group'])
     await keep(intact, {})
-    const before = mirrorFiles(intact)
+    const before = replicaFiles(intact)
     for (const damage of damages) {
       await using world = new World(intact)
       const file = before.find(({ relation }) => relation === 'persons')
@@ -291,7 +291,7 @@ longTest(
       change(world, { kind: 'person', number: 7 })
       await keep(world, { readers: engine }).catch(() => undefined)
       await keep(world, { readers: engine })
-      expect(mirrorFiles(world).map(({ id }) => id)).not.toContain(file.id)
+      expect(replicaFiles(world).map(({ id }) => id)).not.toContain(file.id)
       await expectTruth(world, engine)
       await expectTruth(world, world.openEngine())
     }
@@ -302,7 +302,7 @@ test('a flipped byte is found by its checksum before anything is made of the fil
   await using world = new World()
   fill(world, 20, ['person'])
   await keep(world, {})
-  const file = mirrorFiles(world).find(({ relation }) => relation === 'persons')
+  const file = replicaFiles(world).find(({ relation }) => relation === 'persons')
   if (file === undefined) throw new Error('no file of persons')
   const path = filePath(world.data_dir, file)
   const bytes = readFileSync(path)
@@ -312,7 +312,7 @@ test('a flipped byte is found by its checksum before anything is made of the fil
   for (let number = 1; number <= 20; number++) change(world, { kind: 'person', number })
   expect(await failure(keep(world, {}))).toContain('does not match its checksum')
   await keep(world, {})
-  expect(mirrorFiles(world).map(({ id }) => id)).not.toContain(file.id)
+  expect(replicaFiles(world).map(({ id }) => id)).not.toContain(file.id)
   await expectTruth(world, world.openEngine())
 })
 
@@ -322,14 +322,14 @@ test.each(FAULT_CHAINS)(
     await using world = new World()
     fill(world, 30, ['person', 'group'])
     await keep(world, {})
-    const before = mirrorFiles(world)
+    const before = replicaFiles(world)
     const engine = world.openEngine()
     for (const number of [1, 20, 101]) change(world, { kind: 'person', number })
     for (const fault of faults) {
       expect(await failure(keep(world, { readers: engine, fault }))).toContain(
         'snapshot process ended',
       )
-      expect([fault, mirrorFiles(world)]).toEqual([fault, before])
+      expect([fault, replicaFiles(world)]).toEqual([fault, before])
       await expectTruth(world, engine)
     }
     await engine.close()
@@ -344,10 +344,10 @@ test('a project that is forgotten has no files of persons either', async () => {
   await using world = new World()
   fill(world, 5)
   await keep(world, {})
-  const job = createJob(world, { mirrors: EAGER })
+  const job = createJob(world, { replicas: EAGER })
   await job.forgetProject(1)
-  expect(mirrorFiles(world)).toEqual([])
-  expect(listMirrorMarks(world.log.db)).toEqual([])
+  expect(replicaFiles(world)).toEqual([])
+  expect(listReplicaMarks(world.log.db)).toEqual([])
   expect(filesOnDisk(world)).toEqual([])
   await job.close()
 })
@@ -356,7 +356,7 @@ test('few rows are not worth a file', async () => {
   await using world = new World()
   fill(world, 100)
   const job = createJob(world)
-  await job.keepMirrors()
+  await job.writeReplicas()
   await job.close()
   expect(filesOnDisk(world)).toEqual([])
 })

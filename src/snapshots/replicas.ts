@@ -4,18 +4,18 @@ import { rmSync } from 'node:fs'
 import { readLogState } from '../storage/files/manifest.ts'
 import { filePath, findDamage } from '../storage/files/parquet.ts'
 import {
-  listMirrorFiles,
-  listMirrorMarks,
+  listReplicaFiles,
+  listReplicaMarks,
   type ReplicaFile,
   type ReplicaMark,
 } from '../storage/files/replica-files.ts'
-import { FILED_MIRRORS } from '../storage/files/replication-sources.ts'
-import { type BackgroundTask, createStepper } from './background-task.ts'
+import { FILED_REPLICAS } from '../storage/files/replication-sources.ts'
+import { type BackgroundTask, createBackgroundTask } from './background-task.ts'
 import type { SnapshotChildren } from './child.ts'
 import { lengthOf, type ReplicaRule, type SnapshotContext, workOptions } from './dependencies.ts'
 import { withCleanup } from './with-cleanup.ts'
 
-const MIRROR_RULE: ReplicaRule = {
+const REPLICA_RULE: ReplicaRule = {
   rows: 20_000,
   pause_us_per_row: 360,
   age_s: 3600,
@@ -33,12 +33,12 @@ type DueReplica = {
 }
 
 /** Each step writes files of one relation. */
-export function createMirrorer(
+export function createReplicator(
   db: Database,
   children: SnapshotChildren,
   context: SnapshotContext,
 ): BackgroundTask {
-  const rule = context.settings.mirrors ?? MIRROR_RULE
+  const rule = context.settings.replicas ?? REPLICA_RULE
   /** Relation of a project without files → the change number at which it can be due. */
   const not_before = new Map<string, number>()
   const step = async (): Promise<boolean> => {
@@ -48,7 +48,7 @@ export function createMirrorer(
     await writeDue(db, children, context, due)
     return true
   }
-  return createStepper(step, {
+  return createBackgroundTask(step, {
     what: 'keeping persons in files',
     children,
     log: context.log,
@@ -62,10 +62,10 @@ async function dropDamaged(db: Database, context: SnapshotContext): Promise<bool
   const { capture, data_dir, log, readers } = context
   const isDamaged = (file: ReplicaFile): boolean =>
     findDamage(filePath(data_dir, file), file.byte_count) !== null
-  const damaged = listMirrorFiles(db).find(isDamaged)
+  const damaged = listReplicaFiles(db).find(isDamaged)
   if (damaged === undefined) return false
   const { id, project_id, relation } = damaged
-  const files = listMirrorFiles(db, project_id).filter((file) => file.relation === relation)
+  const files = listReplicaFiles(db, project_id).filter((file) => file.relation === relation)
   const replica = { project_id, relation, mark: null, added: [], removed: [] }
   await capture.commitFiles({ flushed_seq: null, added: [], removed: [], replica })
   readers.reopenProject(project_id)
@@ -79,8 +79,8 @@ async function findDue(
   rule: ReplicaRule,
   not_before: Map<string, number>,
 ): Promise<DueReplica | null> {
-  const marks = listMirrorMarks(db)
-  for (const { relation, filed } of FILED_MIRRORS) {
+  const marks = listReplicaMarks(db)
+  for (const { relation, filed } of FILED_REPLICAS) {
     for (const project_id of projectsIn(db, filed.source)) {
       // Each check takes 1–2 ms; the event loop runs between them.
       await new Promise((resolve) => setImmediate(resolve))
@@ -88,7 +88,7 @@ async function findDue(
       const name = `${relation} ${project_id}`
       if ((not_before.get(name) ?? 0) > change) continue
       const mark = marks.find((one) => one.relation === relation && one.project_id === project_id)
-      const files = listMirrorFiles(db, project_id).filter((file) => file.relation === relation)
+      const files = listReplicaFiles(db, project_id).filter((file) => file.relation === relation)
       const after = mark?.change ?? 0
       const enough = enoughChanges(rule, mark, files)
       const count = countChanges(db, filed.source, { project_id, after, limit: enough })
@@ -153,7 +153,7 @@ async function writeDue(
   const { capture, data_dir, log, readers } = context
   const started_at = performance.now()
   const { change: up_to } = readLogState(db)
-  const { small_rows, changes_max } = context.settings.mirrors ?? MIRROR_RULE
+  const { small_rows, changes_max } = context.settings.replicas ?? REPLICA_RULE
   const options = {
     ...workOptions(context),
     length_max: lengthOf(context),
@@ -161,7 +161,7 @@ async function writeDue(
     changes_max,
   }
   const { last_seq: change, replica: step } = await withCleanup(context, () =>
-    children.run({ kind: 'mirror', project_id, relation, after, files, up_to, ...options }),
+    children.run({ kind: 'replica', project_id, relation, after, files, up_to, ...options }),
   )
   if (step === null) throw new Error(`the snapshot process did not tell of ${relation}`)
   const is_whole = change === up_to ? 1 : 0

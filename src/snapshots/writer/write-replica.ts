@@ -15,7 +15,7 @@ import {
 import type { ReplicaFile } from '../../storage/files/replica-files.ts'
 import {
   CREATE_STAGED,
-  FILED_MIRRORS,
+  FILED_REPLICAS,
   type FiledReplica,
   type Replica,
   withColumns,
@@ -58,14 +58,14 @@ type ReplicaWork = {
 }
 
 /** Reports the files after all are published. Returns the change number that they are as of. */
-export async function writeMirror(
+export async function writeReplica(
   db: Database,
   connection: DuckDBConnection,
   options: ReplicaWriteOptions,
   send: (step: ReplicaChange) => void,
 ): Promise<number> {
   reachFaultPoint('begun', options.fault)
-  const replica = FILED_MIRRORS.find(({ relation }) => relation === options.relation)
+  const replica = FILED_REPLICAS.find(({ relation }) => relation === options.relation)
   if (replica === undefined) throw new Error(`${options.relation} does not stand in files`)
   const { filed } = replica
   const work = { connection, replica, filed, options }
