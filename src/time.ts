@@ -9,6 +9,7 @@ export const HOUR_S = 3600
 export const DAY_S = 24 * HOUR_S
 
 export const US_PER_MS = 1000
+export const US_PER_DAY = US_PER_MS * DAY_MS
 
 export const SECOND_US = 1_000_000n
 export const DAY_US = 86_400n * SECOND_US

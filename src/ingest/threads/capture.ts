@@ -17,7 +17,7 @@ import { SECOND_MS } from '../../time.ts'
 import type { PropertyTypeChange } from '../notes/definitions.ts'
 import { guessToken } from '../pipeline/token.ts'
 import { type DataWorker, startDataWorker } from './data-worker.ts'
-import { DECODE_THREAD_BYTES_MIN, DecodePool } from './decode-pool.ts'
+import { DECODE_THREAD_BYTES_MIN, DecodeClient } from './decode-client.ts'
 import { UNPACKED_BYTES_MAX } from './decode-request.ts'
 import {
   CAPTURE_LIMITS,
@@ -115,9 +115,9 @@ export class Capture {
   readonly #pending = new Map<number, PendingCapture>()
   readonly #calls = new Map<number, PendingCall>()
   readonly #checkpoints: Checkpoints
-  readonly #decode_pool: DecodePool
+  readonly #decoder: DecodeClient
   /** Parses bodies of more than `UNPACKED_BYTES_MAX`, and long entries of edges. */
-  readonly #large_pool: DecodePool
+  readonly #large_decoder: DecodeClient
   readonly #in_flight: FairBudget
   /** Resolves when the data thread is ready; rejects when it cannot open its databases. */
   readonly opened: Promise<void>
@@ -160,12 +160,12 @@ export class Capture {
       divert: (requests: readonly NumberedCapture[]) => this.#divert(requests),
       breakDown: (message: string) => this.#break(message),
     }
-    this.#decode_pool = new DecodePool({
+    this.#decoder = new DecodeClient({
       ...decoding,
       settings: { ...thread_settings, event_loop: event_loops.prepare },
       is_for_large: false,
     })
-    this.#large_pool = new DecodePool({
+    this.#large_decoder = new DecodeClient({
       ...decoding,
       settings: { ...thread_settings, event_loop: event_loops.prepare_large },
       is_for_large: true,
@@ -283,8 +283,8 @@ export class Capture {
     this.#is_open = false
     this.#flush()
     if (this.#pending.size > 0) await this.#answered.promise
-    await this.#decode_pool.close()
-    await this.#large_pool.close()
+    await this.#decoder.close()
+    await this.#large_decoder.close()
     await this.#checkpoints.close()
     this.#post({ kind: 'close' })
     await this.#closed.promise
@@ -303,7 +303,7 @@ export class Capture {
     } = Object.groupBy(this.#outbox, ({ body }) => this.#classOf(body.length))
     this.#outbox = []
     if (large.length > 0) this.#divert(large)
-    if (ordinary.length > 0) this.#decode_pool.take(ordinary)
+    if (ordinary.length > 0) this.#decoder.take(ordinary)
     if (small.length === 0) return
     const { heads, bodies } = packRequests(small)
     this.#post({ kind: 'requests', heads, bodies }, [bodies.buffer])
@@ -313,11 +313,11 @@ export class Capture {
   #classOf(bytes: number): 'large' | 'ordinary' | 'small' {
     if (bytes > UNPACKED_BYTES_MAX) return 'large'
     if (bytes < DECODE_THREAD_BYTES_MIN) return 'small'
-    return this.#decode_pool.ensureStarted() ? 'ordinary' : 'small'
+    return this.#decoder.ensureStarted() ? 'ordinary' : 'small'
   }
 
   #divert(requests: readonly NumberedCapture[]): void {
-    if (this.#large_pool.take(requests)) return
+    if (this.#large_decoder.take(requests)) return
     const refused = refuseForFault('no file handle is free for the decode thread')
     this.#answer(requests.map(({ id }) => [id, refused] as const))
   }
@@ -359,7 +359,7 @@ export class Capture {
         this.#divert(unpackRequests(message.heads, message.bodies))
         return
       case 'entry':
-        this.#large_pool.readEntry(message)
+        this.#large_decoder.readEntry(message)
         return
       case 'done':
         this.#finishCall(message.call, message.error)
@@ -383,8 +383,8 @@ export class Capture {
 
   #deliver(committed: CommittedAnswers): void {
     const ids = committed.answers.map(([id]) => id)
-    this.#decode_pool.settle(ids)
-    this.#large_pool.settle(ids)
+    this.#decoder.settle(ids)
+    this.#large_decoder.settle(ids)
     this.#answer(committed.answers)
     this.#noteCommit(committed)
   }
@@ -412,8 +412,8 @@ export class Capture {
   }
 
   #forgetNames(): void {
-    this.#decode_pool.forget()
-    this.#large_pool.forget()
+    this.#decoder.forget()
+    this.#large_decoder.forget()
   }
 
   #noteCommit({ first_events, bytes_written }: CommitEffects): void {

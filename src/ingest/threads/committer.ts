@@ -32,7 +32,7 @@ import {
 import { RoundRobin } from './round-robin.ts'
 import { SlicedRequests } from './sliced-requests.ts'
 import { faultOf, type StorageFault } from './storage-faults.ts'
-import { measureWork } from './work-time.ts'
+import { limitWork } from './work-time.ts'
 
 /** Events of one commit of normal requests: bounds how long their answers wait. */
 const NORMAL_EVENTS_MAX = 5000
@@ -193,9 +193,9 @@ export class Committer {
       this.#lanes.historical.add(request)
       return
     }
-    const limited_id = this.#overflow.findOverLimit(request.events, performance.now())
-    if (limited_id === null) this.#lanes.normal.add(request)
-    else this.#lanes.demoted.add({ ...request, warnings: [...request.warnings, limited_id] })
+    const overflow_warning = this.#overflow.findOverLimit(request.events, performance.now())
+    if (overflow_warning === null) this.#lanes.normal.add(request)
+    else this.#lanes.demoted.add({ ...request, warnings: [...request.warnings, overflow_warning] })
   }
 
   #commitLane(
@@ -235,7 +235,7 @@ export class Committer {
           const is_over = performance.now() - started_ms > COMMIT_MS_MAX || isFull(stores, limits)
           if (done > 0 && is_over) break
           const { events } = request
-          const isOver = measureWork(limits.request_ms_max)
+          const isOver = limitWork(limits.request_ms_max)
           beginWork(STORING, request.id, request.project_id)
           queue_times?.record(Math.max(0, Date.now() - request.now / 1000) / 1000)
           const progress = applyEvents(stores, request, events, limits, isOver)

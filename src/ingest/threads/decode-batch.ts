@@ -13,7 +13,7 @@ import {
   refuseForFault,
 } from './messages.ts'
 import { faultOf } from './storage-faults.ts'
-import { measureWork } from './work-time.ts'
+import { limitWork } from './work-time.ts'
 
 /** Characters of JSON parsed per turn, in about 20 ms; the body that reaches the limit is finished. */
 const READ_PER_TURN_MAX = 512 * 1024
@@ -91,7 +91,7 @@ export class BatchDecoder {
     const answers: NumberedAnswer[] = []
     const begun = this.#jobs
     this.#jobs = []
-    const isOver = measureWork(SLICES_MS_MAX)
+    const isOver = limitWork(SLICES_MS_MAX)
     do {
       const job = begun.shift()
       if (job === undefined) break

@@ -21,7 +21,7 @@ import {
   UNAVAILABLE,
 } from './messages.ts'
 import type { StorageFault } from './storage-faults.ts'
-import { measureWork } from './work-time.ts'
+import { limitWork } from './work-time.ts'
 
 /** The parts of the data thread that the batches need. */
 type ForwardingContext = {
@@ -167,7 +167,7 @@ export class ForwardedBatches {
     let is_done = false
     let refusal: Refusal | null = null
     commit(stores, () => {
-      const isOver = measureWork(limits.slice_ms_max)
+      const isOver = limitWork(limits.slice_ms_max)
       if (running.seq === -1) Object.assign(running, this.#positions.read(batch))
       // It overtook the batch before it, or that one was refused: storing it would skip entries.
       if (batch.after !== null && running.seq < batch.after) {

@@ -32,7 +32,7 @@ import {
 import { type CaptureLimits, type NumberedAnswer, refuseForFault, UNAVAILABLE } from './messages.ts'
 import { RoundRobin } from './round-robin.ts'
 import type { StorageFault } from './storage-faults.ts'
-import { measureWork } from './work-time.ts'
+import { limitWork } from './work-time.ts'
 
 const JOURNALING = nameWork('capture: writing down a large request')
 const APPLYING = nameWork('capture: storing a part of a large request')
@@ -269,7 +269,7 @@ export class SlicedRequests {
     const { stores, limits } = this.#context
     beginWork(APPLYING, request.answer_id ?? 0, request.project_id)
     const started_ms = performance.now()
-    const isOver = measureWork(limits.slice_ms_max * this.#applying_share)
+    const isOver = limitWork(limits.slice_ms_max * this.#applying_share)
     let outcome: SliceOutcome = { request, answer: null }
     let applied_ms = started_ms
     commit(stores, () => {
@@ -308,8 +308,10 @@ export class SlicedRequests {
     const events = slice.events.slice(request.applied)
     const { applied, accepted } = applyEvents(stores, rest, events, limits, isOver)
     const done = events.slice(0, applied)
-    const limited_id = rest.is_historical ? null : overflow.findOverLimit(done, performance.now())
-    if (limited_id !== null) stores.warnings.add(project_id, limited_id, rest.now)
+    const overflow_warning = rest.is_historical
+      ? null
+      : overflow.findOverLimit(done, performance.now())
+    if (overflow_warning !== null) stores.warnings.add(project_id, overflow_warning, rest.now)
     const next = { ...request, accepted: request.accepted + accepted }
     if (applied < events.length) {
       return { ...next, applied: request.applied + applied, open_slice: slice }

@@ -2,11 +2,11 @@
 const CLOCK_FACTOR = 3
 
 /**
- * Starts measuring this thread's work. The returned function says whether the work has used `cpu_ms` of processor time,
+ * Starts a time limit for this thread's work. The returned function says whether the work has used `cpu_ms` of processor time,
  * or has lasted three times as long by the clock. By the clock alone, slices shrink when the machine is busy with other
  * work, and small transactions write more pages for the same rows: the busier the machine, the more it would have to do.
  */
-export function measureWork(cpu_ms: number): () => boolean {
+export function limitWork(cpu_ms: number): () => boolean {
   const started_ms = performance.now()
   const used = process.threadCpuUsage()
   return () => {

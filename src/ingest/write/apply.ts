@@ -13,6 +13,7 @@ import { RequestJournal } from '../../storage/log/request-journal.ts'
 import { GroupStore } from '../../storage/persons/group-store.ts'
 import { type PersonProperties, PersonStore } from '../../storage/persons/person-store.ts'
 import type { Histogram } from '../../threads/histogram.ts'
+import { US_PER_DAY } from '../../time.ts'
 import { formatUuid, makeUuid } from '../../uuid.ts'
 import { Counters } from '../notes/counters.ts'
 import { DefinitionNoter } from '../notes/definitions.ts'
@@ -67,8 +68,6 @@ export function commit(stores: IngestStores, work: () => void): void {
     stores.counters.flush()
   })
 }
-
-const US_PER_DAY = 86_400_000_000
 
 /**
  * Whether a transaction has as much to write as it may. Time alone says too little: persons, groups and pages are

@@ -3,10 +3,8 @@
 import { listFileTimes } from '../../storage/files/manifest.ts'
 import { newestProven } from '../../storage/files/proven-time.ts'
 import type { EventLog, FileRow } from '../../storage/log/event-log.ts'
-import { DAY_MS } from '../../time.ts'
+import { DAY_MS, US_PER_DAY } from '../../time.ts'
 import { faultOf } from '../threads/storage-faults.ts'
-
-const US_PER_DAY = 86_400_000_000
 
 /** Pause between two steps of a scan, so that requests hardly notice it: 50 million uuids take three hours. */
 const STEP_EVERY_MS = 1000

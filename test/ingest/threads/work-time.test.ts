@@ -1,6 +1,6 @@
 /** Work is measured by the processor time of its thread, and ends by the clock at the latest. */
 import { describe, expect, test } from 'bun:test'
-import { measureWork } from '../../../src/ingest/threads/work-time.ts'
+import { limitWork } from '../../../src/ingest/threads/work-time.ts'
 
 /** Keeps this thread busy until it has used an amount of processor time. */
 function work(cpu_ms: number): void {
@@ -13,17 +13,17 @@ function work(cpu_ms: number): void {
 
 describe('the time of work', () => {
   test('is over at once where there is none', () => {
-    expect(measureWork(0)()).toBe(true)
+    expect(limitWork(0)()).toBe(true)
   })
 
   test('is over after its processor time', () => {
-    const isOver = measureWork(20)
+    const isOver = limitWork(20)
     work(25)
     expect(isOver()).toBe(true)
   })
 
   test('is not over while the thread waits, up to three times as long by the clock', async () => {
-    const isOver = measureWork(1000)
+    const isOver = limitWork(1000)
     await Bun.sleep(1010)
     expect(isOver()).toBe(false)
     await Bun.sleep(2000)

@@ -19,7 +19,7 @@ export const DECODE_THREAD_BYTES_MIN = 8 * 1024
 const RETRY_MS = 1000
 
 /** Dependencies and callbacks of the handle. */
-type DecodePoolContext = {
+type DecodeClientContext = {
   readonly settings: DataThreadSettings
   /** Whether this thread takes what others pass on because it is long. */
   readonly is_for_large: boolean
@@ -32,8 +32,8 @@ type DecodePoolContext = {
 }
 
 /** Starts, feeds and ends the decode thread. */
-export class DecodePool {
-  readonly #context: DecodePoolContext
+export class DecodeClient {
+  readonly #context: DecodeClientContext
   #worker: Worker | null = null
   #is_ready = false
   /** Requests that were posted and are not answered. */
@@ -41,7 +41,7 @@ export class DecodePool {
   readonly #closed = Promise.withResolvers<void>()
   #is_closed = false
 
-  constructor(context: DecodePoolContext) {
+  constructor(context: DecodeClientContext) {
     this.#context = context
   }
 

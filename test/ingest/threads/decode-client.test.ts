@@ -1,6 +1,6 @@
 /** Large requests take another way, over the decode thread: what is stored must not show it. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { DECODE_THREAD_BYTES_MIN } from '../../../src/ingest/threads/decode-pool.ts'
+import { DECODE_THREAD_BYTES_MIN } from '../../../src/ingest/threads/decode-client.ts'
 import { Folder, NOW, TOKEN } from '../folder.ts'
 
 /** Nothing of ours, and large enough to be sent along the other way. */
