@@ -69,7 +69,7 @@ function isInCohort(cohort_id: number, is_negated: boolean, subject: Subject): b
     case 'members':
       if (subject.person.is_store_unavailable || subject.person.unknown?.person)
         throw new FlagFailure('store_unavailable')
-      return subject.person.static_cohorts(cohort_id) !== is_negated
+      return subject.person.isInCohort(cohort_id) !== is_negated
     case 'tree': {
       const cached = subject.cohort_answers.get(cohort_id)
       const answer = cached ?? matchesNode(cohort.root, subject)

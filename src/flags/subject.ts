@@ -21,7 +21,7 @@ export type FlagPerson = {
   /** Flag key → the identifier hashed instead of the distinct id (experience continuity). */
   readonly overrides: ReadonlyMap<string, string>
   /** Whether the person is in a cohort that is a stored list. */
-  readonly static_cohorts: (cohort_id: number) => boolean
+  readonly isInCohort: (cohort_id: number) => boolean
   /** Milliseconds since 1970. */
   readonly now: number
   /** The database could not be read: flags that need it fail, the others are evaluated. */

@@ -73,7 +73,7 @@ export function somePerson(number: number): FlagPerson & { readonly distinct_id:
     group_properties: {},
     groups: {},
     overrides: new Map(),
-    static_cohorts: () => false,
+    isInCohort: () => false,
     now: Date.now(),
   }
 }

@@ -32,7 +32,7 @@ function ask(filter: object, cohorts: readonly StoredCohort[], person: Partial<F
 
 describe('a cohort that is a list', () => {
   const cohorts = [{ id: 7, is_static: true, deleted: false, filters: null }]
-  const members = { static_cohorts: (id: number) => id === 7 }
+  const members = { isInCohort: (id: number) => id === 7 }
 
   test.each([
     ['in', false, true, false],
@@ -89,7 +89,7 @@ describe('a cohort that is a tree', () => {
     expect(answer({ person_properties: { a: 1 } })).toBe(true)
     expect(answer({ person_properties: { a: 1, b: 1 } })).toBe(false)
     expect(answer({ person_properties: { b: 2 } })).toBe(false)
-    expect(answer({ person_properties: { a: 1 }, static_cohorts: (id) => id === 4 })).toBe(false)
+    expect(answer({ person_properties: { a: 1 }, isInCohort: (id) => id === 4 })).toBe(false)
   })
 
   test('looks at the person also in a flag of groups', () => {

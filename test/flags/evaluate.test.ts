@@ -631,10 +631,10 @@ describe('a flag that cannot be evaluated', () => {
       { cohorts: [{ id: 5, is_static: true, deleted: false, filters: null }] },
     )
     const cause = new Error('look-up fell over')
-    const static_cohorts = (): boolean => {
+    const isInCohort = (): boolean => {
       throw cause
     }
-    const evaluation = evaluateFlags(definitions, makePerson({ static_cohorts }))
+    const evaluation = evaluateFlags(definitions, makePerson({ isInCohort }))
     expect(evaluation.results[0]).toMatchObject({
       is_failed: true,
       reason: { code: 'evaluation_failed' },

@@ -43,7 +43,7 @@ export function makePerson(part: Partial<FlagPerson> = {}): FlagPerson {
     group_properties: {},
     groups: {},
     overrides: new Map(),
-    static_cohorts: () => false,
+    isInCohort: () => false,
     now: NOW,
     ...part,
   }

@@ -19,7 +19,7 @@ type LocalFlag = Omit<StoredFlag, 'filters'> & {
   readonly evaluation_tags: readonly string[]
 }
 
-type LocalOptions = {
+export type LocalOptions = {
   readonly project_id: number
   /** False: cohorts are expanded to property filters where possible. */
   readonly send_cohorts: boolean

@@ -6,7 +6,8 @@ import {
   PayloadAnswer,
 } from '../../contract/targeting/flags.ts'
 import { Refusal } from '../../errors.ts'
-import { openLocalDefinitions } from '../../flags/local/local.ts'
+import type { CompiledFlags } from '../../flags/definition.ts'
+import { type LocalOptions, openLocalDefinitions } from '../../flags/local/local.ts'
 import { isObject } from '../../json.ts'
 import { type Caller, getVisibleProject } from '../../projects/rights/access.ts'
 import { requireRight, rightsAt } from '../../projects/rights/rights.ts'
@@ -107,9 +108,10 @@ async function answerDefinitions(
 
 /** Serializes definitions in slices of the event loop: those of a project may be 8 MiB. */
 async function makeBody(
-  ...requested: Parameters<typeof openLocalDefinitions>
+  definitions: CompiledFlags,
+  options: LocalOptions,
 ): Promise<DefinitionsBody> {
-  const local = openLocalDefinitions(...requested)
+  const local = openLocalDefinitions(definitions, options)
   const { group_type_mapping } = local
   const flags = await writeArray(local.flags, (flag) => [JSON.stringify(local.localFlagOf(flag))])
   const trees = await mapInSlices(local.cohort_ids, (id) => [id, local.localCohortOf(id)] as const)

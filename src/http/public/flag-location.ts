@@ -13,10 +13,10 @@ type LocationLookup = {
   readonly nearby: GeoipProperties | null
 }
 
-/** The interface uses the header's name inside some web servers; proxies send it under the usual name. */
+/** PostHog reads the header under its name in WSGI; proxies send it under the usual one. */
 const HEADERS = ['http_x_forwarded_for', 'x-forwarded-for'] as const
 
-/** Locates the caller of decide or flags. The interface trusts these headers from every caller. */
+/** Locates the caller of decide or flags. Like PostHog it trusts these headers from every caller. */
 export function locate(geoip: Geoip, request: Request, socket: ClientSocket): LocationLookup {
   for (const name of HEADERS) {
     const chain = request.headers.get(name)

@@ -4,7 +4,7 @@ import { ERRORS, Refusal } from '../../errors.ts'
 import { EVERYTHING, type Selection } from '../../flags/evaluate.ts'
 import { identifierOf, memoizeLast } from '../../flags/operators/value.ts'
 import { isDeeperThan } from '../../ingest/pipeline/clean.ts'
-import { decodeRequest, type FormFields } from '../../ingest/pipeline/decode.ts'
+import { decodeRequest, type FormFields, readFields } from '../../ingest/pipeline/decode.ts'
 import { CAPTURE_LIMITS } from '../../ingest/threads/messages.ts'
 import { isObject } from '../../json.ts'
 import { queryOf } from '../addresses.ts'
@@ -96,7 +96,7 @@ function decode(
     if (!(error instanceof Refusal)) throw error
     // An empty request is refused for its missing key first.
     if (error.code === 'no_data' || error.code === 'missing_api_key') {
-      return { value: {}, fields: fieldsOf(query) }
+      return { value: {}, fields: readFields(query) }
     }
     // The two dialects phrase an unknown key differently, so the caller of this function refuses it.
     if (ERRORS[error.code] === 'authentication_error') {
@@ -124,14 +124,7 @@ function decodePlain(body: Uint8Array): unknown {
 }
 
 /** Remembers the last query string: nearly every one equals the one before. */
-const sameFieldsOf = memoizeLast(fieldsOf)
-
-/** Parses a query string; the first of repeated fields counts. */
-function fieldsOf(query: string): FormFields {
-  const fields: { [name: string]: string } = Object.create(null)
-  for (const [name, value] of new URLSearchParams(query)) fields[name] ??= value
-  return fields
-}
+const sameFieldsOf = memoizeLast(readFields)
 
 function tokenOf(body: FlagRequestBody, fields: FormFields): unknown {
   const properties = body['properties']

@@ -187,7 +187,7 @@ function evaluate(
   stored: ProjectFlags,
   now: Date,
 ): FlagAnswer {
-  const is_located = stored.reads.needs_location && !flags.is_geoip_disabled
+  const is_located = stored.inputs.needs_location && !flags.is_geoip_disabled
   const { has_runtimes } = stored.definitions
   const selection = has_runtimes ? withRuntime(request.headers, flags.selection) : flags.selection
   const query = is_located

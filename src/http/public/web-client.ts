@@ -102,6 +102,5 @@ function answerWith(request: Request, script: FixedText): Response {
     ...SCRIPT_HEADERS,
     ...CACHE,
     ...corsHeaders(request),
-    Vary: SCRIPT_HEADERS.Vary,
   })
 }

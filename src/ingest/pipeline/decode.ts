@@ -244,7 +244,8 @@ function textOf(bytes: Uint8Array): string {
   }
 }
 
-function readFields(text: string): FormFields {
+/** Reads the first fields of a form or query string. */
+export function readFields(text: string): FormFields {
   const fields: { [name: string]: string } = Object.create(null)
   // The first of repeated fields wins, as on PostHog.
   for (const [name, value] of new URLSearchParams(firstFields(text))) fields[name] ??= value

@@ -191,7 +191,7 @@ function reasonIn(error: unknown): string {
 
 function subjectOf(
   person: ListedPerson,
-  static_cohorts: (cohort_id: number) => boolean,
+  isInCohort: (cohort_id: number) => boolean,
   now: Date,
 ): FlagPerson {
   return {
@@ -201,7 +201,7 @@ function subjectOf(
     group_properties: {},
     groups: {},
     overrides: new Map(),
-    static_cohorts,
+    isInCohort,
     now: now.getTime(),
   }
 }

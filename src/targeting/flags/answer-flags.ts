@@ -82,7 +82,7 @@ export function findFlagPerson(
 
 function personOf(
   persons: PersonSource,
-  { project_id, reads }: ProjectFlags,
+  { project_id, inputs }: ProjectFlags,
   query: FlagQuery,
   stored: StoredFlagInputs,
   now: Date,
@@ -102,14 +102,14 @@ function personOf(
     group_properties: overlayGroupProperties(stored.groups, query.group_properties),
     groups: query.groups,
     overrides: stored.overrides,
-    static_cohorts: reads.needs_person ? membershipOf(persons, project_id, person) : IN_NO_COHORT,
+    isInCohort: inputs.needs_person ? membershipOf(persons, project_id, person) : IN_NO_COHORT,
     now: now.getTime(),
     is_store_unavailable: stored.fault !== null,
   }
   return unknown === undefined ? flag_person : { ...flag_person, unknown }
 }
 
-type CohortMembership = FlagPerson['static_cohorts']
+type CohortMembership = FlagPerson['isInCohort']
 
 /** For flags that read no cohort that is a list. */
 const IN_NO_COHORT: CohortMembership = () => false
@@ -127,12 +127,12 @@ function readStored(
   flags: ProjectFlags,
   query: FlagQuery,
 ): StoredFlagInputs {
-  const { project_id, reads } = flags
+  const { project_id, inputs } = flags
   try {
     const groups_needed = groupsNeeded(flags, query)
     const unknown = persons.unknownOf?.(project_id, {
       distinct_id: personNeeded(flags, query),
-      anon_distinct_id: reads.has_continuity ? query.anon_distinct_id : null,
+      anon_distinct_id: inputs.has_continuity ? query.anon_distinct_id : null,
       groups: groups_needed,
     })
     const person = needsPerson(flags, query)
@@ -141,7 +141,7 @@ function readStored(
     const groups = readGroups(persons, flags, groups_needed)
     // An edge that knows one of two persons must not decide for both.
     const { overrides, to_store } =
-      !reads.has_continuity || unknown?.overrides
+      !inputs.has_continuity || unknown?.overrides
         ? NOTHING
         : readContinuity(persons, flags, query, person)
     return { person, groups, overrides, to_store, fault: null, unknown }
@@ -153,11 +153,11 @@ function readStored(
 /**
  * Whether the stored person is needed. A request with all properties that the flags read is answered without.
  */
-function needsPerson({ reads }: ProjectFlags, query: FlagQuery): boolean {
-  if (reads.needs_person) return true
+function needsPerson({ inputs }: ProjectFlags, query: FlagQuery): boolean {
+  if (inputs.needs_person) return true
   const { person_properties } = query
-  if (!isObject(person_properties)) return reads.person_keys.length > 0
-  for (const key of reads.person_keys) if (!Object.hasOwn(person_properties, key)) return true
+  if (!isObject(person_properties)) return inputs.person_keys.length > 0
+  for (const key of inputs.person_keys) if (!Object.hasOwn(person_properties, key)) return true
   return false
 }
 
@@ -170,11 +170,11 @@ const NO_GROUPS: FactsNeeded['groups'] = []
 
 /** The groups of a request whose stored properties are read. */
 function groupsNeeded(
-  { reads, definitions }: ProjectFlags,
+  { inputs, definitions }: ProjectFlags,
   { groups }: FlagQuery,
 ): FactsNeeded['groups'] {
-  if (reads.group_indexes.length === 0 || !isObject(groups)) return NO_GROUPS
-  return reads.group_indexes.flatMap((group_type_index) => {
+  if (inputs.group_indexes.length === 0 || !isObject(groups)) return NO_GROUPS
+  return inputs.group_indexes.flatMap((group_type_index) => {
     const type = definitions.group_types[group_type_index]
     const key = type && Object.hasOwn(groups, type) ? groups[type] : null
     if (key === null || key === undefined) return []

@@ -89,7 +89,7 @@ async function countPeople(
       const person = flagPerson({
         distinct_id,
         person_properties: properties,
-        static_cohorts: (cohort_id) => persons.isInCohort(project_id, id, cohort_id),
+        isInCohort: (cohort_id) => persons.isInCohort(project_id, id, cohort_id),
       })
       if (isReached(definitions, person)) users_affected += 1
       if (slices.isOver()) await slices.end()
@@ -142,7 +142,7 @@ function flagPerson(stored: Partial<FlagPerson> & { readonly distinct_id: string
     group_properties: {},
     groups: {},
     overrides: new Map(),
-    static_cohorts: () => false,
+    isInCohort: () => false,
     now: Date.now(),
     ...stored,
   }

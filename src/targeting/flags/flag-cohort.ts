@@ -71,7 +71,7 @@ function hasFlag(
     group_properties: {},
     groups: {},
     overrides: persons.overridesOf(project_id, id),
-    static_cohorts: (cohort_id: number) => persons.isInCohort(project_id, id, cohort_id),
+    isInCohort: (cohort_id: number) => persons.isInCohort(project_id, id, cohort_id),
     now: now.getTime(),
   }
   const selection = { flag_keys: [key], evaluation_runtime: null, evaluation_contexts: null }

@@ -14,13 +14,13 @@ import type { PersonReader } from '../../storage/persons/person-reader.ts'
 import { readPages } from '../../threads/sliced-json.ts'
 import { cohorts, definition_versions, feature_flags } from '../tables.ts'
 import { compileInSlices } from './compile-in-slices.ts'
-import { type FlagInputs, readsOf } from './flag-inputs.ts'
+import { type FlagInputs, inputsOf } from './flag-inputs.ts'
 
 /** A project's compiled flags. */
 export type ProjectFlags = {
   readonly project_id: number
   readonly definitions: CompiledFlags
-  readonly reads: FlagInputs
+  readonly inputs: FlagInputs
   readonly group_types: readonly GroupType[]
 }
 
@@ -163,7 +163,7 @@ export class FlagDefinitions {
     const group_types = this.#sources.persons.listGroupTypes(project_id)
     const stored = { ...(await this.#readInSlices(project_id)), group_types }
     const definitions = await compileInSlices(stored, this.#remembered)
-    return { project_id, definitions, reads: readsOf(definitions), group_types }
+    return { project_id, definitions, inputs: inputsOf(definitions), group_types }
   }
 
   /**
@@ -226,7 +226,7 @@ export class FlagDefinitions {
   #compile(project_id: number, group_types: readonly GroupType[]): ProjectFlags {
     const stored = this.#stored(project_id, group_types)
     const definitions = compileDefinitions(stored, this.#remembered)
-    return { project_id, definitions, reads: readsOf(definitions), group_types }
+    return { project_id, definitions, inputs: inputsOf(definitions), group_types }
   }
 
   #stored(project_id: number, group_types: readonly GroupType[]) {

@@ -20,7 +20,7 @@ export type FlagInputs = {
 }
 
 /** Collects the inputs of a project's active flags; runs once per change of the definitions. */
-export function readsOf(definitions: CompiledFlags): FlagInputs {
+export function inputsOf(definitions: CompiledFlags): FlagInputs {
   const filters: CompiledFilter[] = []
   const person_keys = new Set<string>()
   let needs_person = false

@@ -337,7 +337,7 @@ function personOf(one: Asked): FlagPerson {
     }),
     groups: one.company === null ? {} : { company: one.company },
     group_properties: { company: one.company_properties },
-    static_cohorts: (id) => id === 4,
+    isInCohort: (id) => id === 4,
     now: Date.now(),
   })
 }

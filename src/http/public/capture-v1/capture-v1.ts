@@ -14,6 +14,7 @@ import {
   BATCH_BYTES_MAX,
   type BatchReading,
   type BatchReason,
+  BatchRefusal,
   readBatch,
   type SentBatch,
   TOO_LARGE,
@@ -36,17 +37,6 @@ const reader = new DeadlineWorker<SentBatch, BatchReading>({
   idle_ms: IDLE_MS,
   refuseLate: () => new Refusal('storage_unavailable', 'Reading the batch took too long.'),
 })
-
-/** A batch that cannot be taken as a whole. */
-class BatchRefusal extends Error {
-  override readonly name = 'BatchRefusal'
-  readonly reason: BatchReason
-
-  constructor(reason: BatchReason) {
-    super(reason.detail)
-    this.reason = reason
-  }
-}
 
 /** The endpoints of the protocol, answered to callers who send a project's token as their bearer token. */
 export function captureV1Endpoints(app: PublicContext): readonly Endpoint[] {

@@ -56,16 +56,19 @@ export const TOO_LARGE: BatchReason = {
 /** The result of one event; `drop` means that a retry is pointless. */
 type EventResult = { readonly result: 'drop' | 'ok'; readonly details?: string }
 
-/** A batch that cannot be taken as a whole, whatever room there is. */
-class UnreadableBatch extends Error {
-  override readonly name = 'UnreadableBatch'
+/** Refuses a batch as a whole. */
+export class BatchRefusal extends Error {
+  override readonly name = 'BatchRefusal'
   readonly reason: BatchReason
 
-  constructor(status: number, tag: string, detail: string) {
-    super(detail)
-    this.reason = { status, tag, detail }
+  constructor(reason: BatchReason) {
+    super(reason.detail)
+    this.reason = reason
   }
 }
+
+const refuseBatch = (status: number, tag: string, detail: string): BatchRefusal =>
+  new BatchRefusal({ status, tag, detail })
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -80,7 +83,7 @@ export function readBatch(sent: SentBatch, bytes_max: number = BATCH_BYTES_MAX):
     const bytes = unpack(sent, bytes_max)
     return bytes === null ? { kind: 'too_long' } : readUnpacked(sent, bytes)
   } catch (error) {
-    if (error instanceof UnreadableBatch) return { kind: 'refused', reason: error.reason }
+    if (error instanceof BatchRefusal) return { kind: 'refused', reason: error.reason }
     throw error
   }
 }
@@ -131,13 +134,13 @@ const ENCODINGS: ReadonlyMap<string, keyof typeof UNPACK | null> = new Map([
 function unpack({ bytes, content_encoding }: SentBatch, bytes_max: number): Uint8Array | null {
   const announced = ENCODINGS.get(content_encoding.trim().toLowerCase())
   if (announced === undefined) {
-    throw new UnreadableBatch(415, 'unsupported_encoding', 'Unsupported content encoding.')
+    throw refuseBatch(415, 'unsupported_encoding', 'Unsupported content encoding.')
   }
   const is_gzip = bytes[0] === 0x1f && bytes[1] === 0x8b
   const encoding = announced ?? (is_gzip ? 'gzip' : null)
   const unpacked = encoding === null ? bytes : decode(bytes, encoding, bytes_max)
   if (unpacked === null || unpacked.length > bytes_max) return null
-  if (unpacked.length === 0) throw new UnreadableBatch(400, 'empty_body', 'Request body is empty.')
+  if (unpacked.length === 0) throw refuseBatch(400, 'empty_body', 'Request body is empty.')
   return unpacked
 }
 
@@ -146,7 +149,7 @@ function decode(bytes: Uint8Array, encoding: keyof typeof UNPACK, bytes_max: num
     return UNPACK[encoding](bytes, { maxOutputLength: bytes_max + 1 })
   } catch (error) {
     if (error instanceof RangeError) return null
-    throw new UnreadableBatch(400, 'request_decoding_error', 'Failed to decode request body.')
+    throw refuseBatch(400, 'request_decoding_error', 'Failed to decode request body.')
   }
 }
 
@@ -157,9 +160,9 @@ function parseBatch(bytes: Uint8Array): {
   const value = parseBody(bytes)
   const events = isObject(value) ? value['batch'] : undefined
   if (!isObject(value) || !Array.isArray(events) || !events.every(isObject)) throw unreadable()
-  if (events.length === 0) throw new UnreadableBatch(400, 'empty_batch', 'Request batch is empty.')
+  if (events.length === 0) throw refuseBatch(400, 'empty_batch', 'Request batch is empty.')
   if (events.length > EVENTS_MAX) {
-    throw new UnreadableBatch(400, 'invalid_batch', `A batch has at most ${EVENTS_MAX} events.`)
+    throw refuseBatch(400, 'invalid_batch', `A batch has at most ${EVENTS_MAX} events.`)
   }
   return { events, is_historical: value['historical_migration'] === true }
 }
@@ -172,17 +175,17 @@ function parseBody(bytes: Uint8Array): unknown {
   }
 }
 
-const unreadable = (): UnreadableBatch =>
-  new UnreadableBatch(400, 'request_parsing_error', 'Failed to parse request body.')
+const unreadable = (): BatchRefusal =>
+  refuseBatch(400, 'request_parsing_error', 'Failed to parse request body.')
 
 /** Results are by uuid: without one, or with one twice, the batch cannot be answered. */
 function uuidOf({ uuid }: Members, results: ReadonlyMap<string, EventResult>): string {
   const text = typeof uuid === 'string' ? uuid.trim() : ''
   if (parseUuid(text) === null) {
-    throw new UnreadableBatch(400, 'missing_event_uuid', 'An event has no valid uuid.')
+    throw refuseBatch(400, 'missing_event_uuid', 'An event has no valid uuid.')
   }
   if (!results.has(text)) return text
-  throw new UnreadableBatch(400, 'duplicate_event_uuid', `Duplicate event uuid: ${text}`)
+  throw refuseBatch(400, 'duplicate_event_uuid', `Duplicate event uuid: ${text}`)
 }
 
 const dropEvent = (details: string): ReadEvent => ({ kind: 'dropped', details })
