@@ -7,7 +7,7 @@ import { type Config, ConfigError } from './config.ts'
 import { findGeoipFiles, openGeoip } from './geoip.ts'
 import { AlertChecks } from './http/analytics/alerts/alert-checks.ts'
 import { Deliveries } from './http/analytics/alerts/deliveries.ts'
-import { eventQueryContext, OWN_LIMITS } from './http/analytics/queries/event-queries.ts'
+import { backgroundQueryEvents, OWN_LIMITS } from './http/analytics/queries/event-queries.ts'
 import type { AppContext, LogShippingSource } from './http/app-context.ts'
 import { limitBodies } from './http/bodies/body.ts'
 import { SettableClock } from './http/settable-clock.ts'
@@ -327,7 +327,7 @@ async function openRooms(
   const targeting = openTargeting(config.data_dir, {
     control: control.db,
     rows: capture,
-    ask: eventQueryContext({
+    queryEvents: backgroundQueryEvents({
       control: control.db,
       definitions,
       query_service,

@@ -127,8 +127,8 @@ export type AppContext = {
   readonly geoip: Geoip
   readonly query_service: Pick<
     QueryService,
-    | 'ask'
-    | 'askInParts'
+    | 'answer'
+    | 'answerInParts'
     | 'cancel'
     | 'cancelRunning'
     | 'export'

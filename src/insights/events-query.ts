@@ -113,18 +113,18 @@ export const EVENTS_QUERY: InsightKind<EventsQuery> = {
     // The newest events are requested: an answer is cached as long as one by minutes.
     return { interval: 'minute', ends_at_ms: null }
   },
-  list: async (query, context, ask) => {
-    const { tree, columns } = await wholeList(query, context, ask)
+  list: async (query, context, run) => {
+    const { tree, columns } = await wholeList(query, context, run)
     return arePlain(columns) ? { tree: cutToPage(tree, query), columns: query.select } : null
   },
-  answer: async (query, context, ask) => {
-    const { tree, columns } = await wholeList(query, context, ask)
+  answer: async (query, context, run) => {
+    const { tree, columns } = await wholeList(query, context, run)
     const page = readRowPage(query, context)
-    const request = await queryPage(tree, page, { ask, rows_max: context.rows_max })
+    const page_rows = await queryPage(tree, page, { run, rows_max: context.rows_max })
     return {
-      results: outputRows(request.rows, columns),
-      hogql: request.hogql,
-      metadata: { ...serializePage(request, page), columns: query.select },
+      results: outputRows(page_rows.rows, columns),
+      hogql: page_rows.hogql,
+      metadata: { ...serializePage(page_rows, page), columns: query.select },
     }
   },
 }
@@ -134,14 +134,14 @@ type EventsListTree = { readonly tree: SelectQuery; readonly columns: readonly O
 async function wholeList(
   query: EventsQuery,
   context: InsightContext,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<EventsListTree> {
   const words = wordsOf(context)
   const columns = outputColumns(query.select, words)
   if (columns.length === 0) {
     throw refuseMember('Name at least one column.', 'query__select')
   }
-  const { events, condition } = await ofSource(query, context, ask)
+  const { events, condition } = await ofSource(query, context, run)
   const conditions = CONDITIONS.map((one) => one(query, context))
   const tree = {
     ...select`select ${columns.map((column) => column.expr)} from ${events}`,
@@ -160,9 +160,9 @@ function ordersOf(
   words: ColumnWords,
 ): readonly OrderExpr[] {
   if (orderBy && orderBy.length > 0) return outputOrders(orderBy, words)
-  const count_tree = columns.find(({ name }) => name.startsWith('count()'))
-  const gathered = count_tree ?? columns.find((column) => column.gathers)
-  return [order(gathered?.expr ?? field(['timestamp']), 'DESC')]
+  const count_column = columns.find(({ name }) => name.startsWith('count()'))
+  const sorted_by = count_column ?? columns.find((column) => column.gathers)
+  return [order(sorted_by?.expr ?? field(['timestamp']), 'DESC')]
 }
 
 function inTime(query: EventsQuery, dates: InsightDates): Expr | null {
@@ -198,13 +198,13 @@ export function ofPerson(person_id: string): Expr {
 async function ofSource(
   { source }: EventsQuery,
   context: InsightContext,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<{ readonly events: JoinExpr; readonly condition: Expr | null }> {
   const events = joinOf(field(['events']))
   if (!source) return { events, condition: null }
-  const counted = await countedEvents(source, context, ask)
+  const counted = await countedEvents(source, context, run)
   if (counted !== null) return counted
-  const { tree, id, group_type_index } = await sourceOf(source, context, ask)
+  const { tree, id, group_type_index } = await sourceOf(source, context, run)
   const actor = expr`toString(${actorOf(group_type_index)})`
   const ids = select`select toString(${field([id])}) from ${tree}`
   return { events, condition: compare(actor, 'in', ids) }

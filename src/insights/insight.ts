@@ -95,11 +95,11 @@ export type InsightKind<Query> = {
    */
   readonly rangeOf: (query: Query, dates: InsightDates) => InsightRange
   /** Runs the trees it needs and builds the answer. Refuses (`invalid_input`) invalid queries. */
-  readonly answer: (query: Query, context: InsightContext, ask: RunTree) => Promise<InsightAnswer>
+  readonly answer: (query: Query, context: InsightContext, run: RunTree) => Promise<InsightAnswer>
   /** For lists: the same as one query of any length; null for lists that show whole objects. */
   readonly list?: (
     query: Query,
     context: InsightContext,
-    ask: RunTree,
+    run: RunTree,
   ) => Promise<InsightList | null>
 }

@@ -79,9 +79,9 @@ export function rangeOfInsight<Kind extends InsightName>(
 export function listOfInsight<Kind extends InsightName>(
   kind: Kind,
   query: InsightQueries[Kind],
-): (context: InsightContext, ask: RunTree) => Promise<InsightList | null> {
+): (context: InsightContext, run: RunTree) => Promise<InsightList | null> {
   const { list } = INSIGHTS[kind]
-  return async (context, ask) => (list === undefined ? null : await list(query, context, ask))
+  return async (context, run) => (list === undefined ? null : await list(query, context, run))
 }
 
 /**
@@ -91,6 +91,6 @@ export function listOfInsight<Kind extends InsightName>(
 export function insightOf<Kind extends InsightName>(
   kind: Kind,
   query: InsightQueries[Kind],
-): (context: InsightContext, ask: RunTree) => Promise<InsightAnswer> {
-  return (context, ask) => INSIGHTS[kind].answer(query, context, ask)
+): (context: InsightContext, run: RunTree) => Promise<InsightAnswer> {
+  return (context, run) => INSIGHTS[kind].answer(query, context, run)
 }

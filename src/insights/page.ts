@@ -21,13 +21,13 @@ export function readRowPage(
 export async function queryPage(
   tree: SelectQuery,
   { limit, offset }: RowPage,
-  { ask, rows_max }: { readonly ask: RunTree; readonly rows_max: number },
+  { run, rows_max }: { readonly run: RunTree; readonly rows_max: number },
 ): Promise<InsightRows> {
   const from = { ...tree, offset: offset === 0 ? null : integer(offset) }
   // The largest page cannot read one row more; there the engine reports whether rows follow.
-  if (limit >= rows_max) return await ask(from)
-  const request = await ask({ ...from, limit: integer(limit + 1) })
-  return { ...request, rows: request.rows.slice(0, limit), has_more: request.rows.length > limit }
+  if (limit >= rows_max) return await run(from)
+  const answer = await run({ ...from, limit: integer(limit + 1) })
+  return { ...answer, rows: answer.rows.slice(0, limit), has_more: answer.rows.length > limit }
 }
 
 /** A tree with the request's offset and limit, if any. */

@@ -44,7 +44,7 @@ export const SESSIONS_TIMELINE_QUERY: InsightKind<SessionsTimelineQuery> = {
     boundsOf(query, dates)
     return { interval: 'minute', ends_at_ms: null }
   },
-  answer: async (query, context, ask) => {
+  answer: async (query, context, run) => {
     const { after_us, before_us } = boundsOf(query, context)
     const time = field(['timestamp'])
     const tree = {
@@ -59,9 +59,9 @@ export const SESSIONS_TIMELINE_QUERY: InsightKind<SessionsTimelineQuery> = {
     }
     const { rows_max } = context
     const page = { limit: Math.min(EVENTS_MAX, rows_max), offset: 0 }
-    const request = await queryPage(tree, page, { ask, rows_max })
-    const results = timelineOf(request.rows.map(readRow))
-    return { results, hogql: request.hogql, metadata: { hasMore: request.has_more } }
+    const page_rows = await queryPage(tree, page, { run, rows_max })
+    const results = timelineOf(page_rows.rows.map(readRow))
+    return { results, hogql: page_rows.hogql, metadata: { hasMore: page_rows.has_more } }
   },
 }
 

@@ -98,17 +98,17 @@ const STEPS: ReadonlySet<string> = new Set(['data', 'days', 'labels'])
 
 /** Columns: the members of all items, then their buckets, each in order of appearance. */
 async function tableOfItems(items: readonly InsightMembers[]): Promise<InsightTable> {
-  const match = await mapInSlices(items, (item) => ({
+  const members = await mapInSlices(items, (item) => ({
     plain: plainMembers(item),
     steps: stepsOf(item),
   }))
-  const plain = await keysOf(match.map((row) => row.plain))
-  const steps = await keysOf(match.map((row) => row.steps))
+  const plain = await keysOf(members.map((row) => row.plain))
+  const steps = await keysOf(members.map((row) => row.steps))
   if (plain.length === 0) return { columns: ['results'], types: [''], rows: [] }
   return {
     columns: [...plain, ...steps],
     types: [...plain.map(() => ''), ...steps.map(() => 'Float64')],
-    rows: await mapInSlices(match, (row) => [
+    rows: await mapInSlices(members, (row) => [
       ...plain.map((name) => row.plain.get(name) ?? null),
       ...steps.map((name) => row.steps.get(name) ?? null),
     ]),

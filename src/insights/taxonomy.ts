@@ -33,12 +33,12 @@ const range = () => ({ interval: 'day', ends_at_ms: null }) as const
 /** Rows `{event, count}`, the most frequent first. */
 export const TEAM_TAXONOMY: InsightKind<TeamTaxonomyQuery> = {
   rangeOf: range,
-  answer: async (query, context, ask) => {
+  answer: async (query, context, run) => {
     const page = readRowPage(query, context)
     const tree = select`select event, count() as count from events where ${recently}
       group by event order by count desc, event`
     const { rows, hogql, has_more } = await queryPage(tree, page, {
-      ask,
+      run,
       rows_max: context.rows_max,
     })
     const results = rows.map(([event, count]) => ({ event, count: Number(count) }))
@@ -49,8 +49,8 @@ export const TEAM_TAXONOMY: InsightKind<TeamTaxonomyQuery> = {
 /** Rows `{property, sample_values, sample_count}`, the properties with the most values first. */
 export const EVENT_TAXONOMY: InsightKind<EventTaxonomyQuery> = {
   rangeOf: range,
-  answer: async (query, _context, ask) => {
-    const { rows, hogql } = await ask({
+  answer: async (query, _context, run) => {
+    const { rows, hogql } = await run({
       ...select`select properties from events order by timestamp desc`,
       where: and([recently, eventCondition(query)]),
       limit: integer(EVENTS_MAX),
@@ -121,32 +121,32 @@ const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 :
 /** Rows `{sample_values, sample_count}`, one per property in the order of the query. */
 export const ACTORS_PROPERTY_TAXONOMY: InsightKind<ActorsPropertyTaxonomyQuery> = {
   rangeOf: range,
-  answer: async (query, context, ask) => {
+  answer: async (query, context, run) => {
     const results: object[] = []
     for (const property of query.properties) {
-      results.push(await sampleActors(property, query, { ask, context }))
+      results.push(await sampleActors(property, query, { run, context }))
     }
     return { results, hogql: null }
   },
 }
 
-type TaxonomyRequest = { readonly ask: RunTree; readonly context: InsightContext }
+type TaxonomyRequest = { readonly run: RunTree; readonly context: InsightContext }
 
 async function sampleActors(
   property: string,
   { groupTypeIndex, maxPropertyValues }: ActorsPropertyTaxonomyQuery,
-  { ask }: TaxonomyRequest,
+  { run }: TaxonomyRequest,
 ): Promise<object> {
   const index = groupTypeIndex ?? null
   const value = expr`substring(toString(${field(['properties', property])}), 1, ${integer(VALUE_LENGTH_MAX)})`
-  const count_tree =
+  const counts =
     index === null
       ? select`select ${value} as value, count() as count from persons group by value`
       : select`select ${value} as value, count() as count from groups
           where index = ${integer(index)} group by value`
-  const sample = select`select value, count() over () as values from ${count_tree}
+  const sample = select`select value, count() over () as values from ${counts}
     where notEmpty(value) order by count desc, value`
   const values_max = integer(maxPropertyValues ?? VALUES_DEFAULT)
-  const { rows } = await ask({ ...sample, limit: values_max })
+  const { rows } = await run({ ...sample, limit: values_max })
   return { sample_values: rows.map(([one]) => one), sample_count: Number(rows[0]?.[1] ?? 0) }
 }

@@ -26,7 +26,7 @@ import { countFiles, isShipped } from '../storage/log/shipments.ts'
 import { openClaims } from './home-store.ts'
 
 /** The part of an engine that the rest of the server uses. */
-export type EnginePart = Pick<QueryEngine, 'ask' | 'close' | 'state' | 'wake'>
+export type EnginePart = Pick<QueryEngine, 'run' | 'close' | 'state' | 'wake'>
 
 /** The longest time that a query waits for ClickHouse to have the events captured before it. */
 const FRESH_MS_MAX = 2000
@@ -237,7 +237,7 @@ function openEngine(
   const terms = { wait_ms: FRESH_MS_MAX, stale_ms: config.clickhouse_stale_s * 1000 }
   const fresh = new FreshEngine(asking, (project_id) => shipper.waitForProject(project_id, terms))
   return {
-    ask: (query, options) => fresh.ask(query, options),
+    run: (query, options) => fresh.run(query, options),
     // Few of its queries need the process of this machine.
     wake: () => undefined,
     close: async () => {

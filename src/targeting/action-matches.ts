@@ -3,7 +3,7 @@ import type { ControlDB } from '../storage/control/control-db.ts'
 import { mapInSlices } from '../threads/sliced-json.ts'
 import { FIRST_INSTANT_US } from '../time.ts'
 import { findAction } from './action.ts'
-import type { AskEvents } from './cohorts/behavioral-cohort.ts'
+import type { QueryEvents } from './cohorts/behavioral-cohort.ts'
 
 /** An event that may be the action. */
 type MaybeMatch = { readonly uuid: string; readonly event: string; readonly timestamp_ms: number }
@@ -28,7 +28,7 @@ where timestamp >= toDateTime({from}) and timestamp <= toDateTime({to})
  * Returns a function that finds which of at most 1000 events match an action, by their ids. A query decides, so that
  * hooks and insights agree; no query runs where no event has a name of the action. A deleted action matches nothing.
  */
-export function actionMatcher(control: ControlDB, ask: AskEvents) {
+export function actionMatcher(control: ControlDB, queryEvents: QueryEvents) {
   return async (
     project_id: number,
     action_id: number,
@@ -40,7 +40,7 @@ export function actionMatcher(control: ControlDB, ask: AskEvents) {
     const candidates = names.has(null) ? events : events.filter(({ event }) => names.has(event))
     if (candidates.length === 0) return new Map()
     const times = candidates.map(({ timestamp_ms }) => timestamp_ms)
-    const rows = await ask(project_id, SELECT_MATCHES(action_id), {
+    const rows = await queryEvents(project_id, SELECT_MATCHES(action_id), {
       from: new Date(Math.max(FIRST_MS, Math.min(...times) - MARGIN_MS)).toISOString(),
       to: new Date(Math.max(...times) + MARGIN_MS).toISOString(),
       uuids: candidates.map(({ uuid }) => uuid),

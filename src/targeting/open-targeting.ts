@@ -23,7 +23,7 @@ export type Targeting = {
   close(): Promise<void>
 }
 
-type TargetingContext = Pick<CalculatorContext, 'ask' | 'log' | 'now' | 'rows'> & {
+type TargetingContext = Pick<CalculatorContext, 'queryEvents' | 'log' | 'now' | 'rows'> & {
   /** The connection that this process writes through. */
   readonly control: ControlDB
   /** Retention of deleted objects and logs. */
@@ -45,7 +45,7 @@ export function openTargeting(data_dir: string, context: TargetingContext): Targ
     control_changes: watch,
     cohorts,
     tidying,
-    matchAction: actionMatcher(context.control, context.ask),
+    matchAction: actionMatcher(context.control, context.queryEvents),
     start() {
       cohorts.start()
       surveys.start()

@@ -109,7 +109,7 @@ async function askInsight(
   context: QueryContext,
 ): Promise<string> {
   const answer = await prepareInsight(query, context).compute(
-    (sent) => engine.ask(sent, { timeout_ms: AMPLE_MS }),
+    (sent) => engine.run(sent, { timeout_ms: AMPLE_MS }),
     new Date(END_US / 1000),
   )
   const series: readonly { readonly data: readonly number[] }[] = JSON.parse(

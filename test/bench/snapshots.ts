@@ -133,7 +133,7 @@ function ask(engine: QueryEngine, hogql: string): Promise<unknown> {
   })
   const values = compiled.values.map(({ type, value }) => ({ type, text: String(value) }))
   const query = { ...compiled, project_id: 1, values, rows_max: 1000, more_is_too_many: false }
-  return engine.ask(query, { timeout_ms: 600_000 })
+  return engine.run(query, { timeout_ms: 600_000 })
 }
 
 type ByHand = {

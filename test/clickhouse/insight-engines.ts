@@ -103,7 +103,7 @@ function runIn(engine: ClickHouseEngine, world: InsightWorld): RunTree {
   return async (tree) => {
     const compiled = compileSelect(tree, context, dialect)
     const query = workerQuery(compiled, world.queryContext())
-    const answer = await engine.ask(query, { timeout_ms: 60_000 })
+    const answer = await engine.run(query, { timeout_ms: 60_000 })
     const rows = JSON.parse(Buffer.from(answer.rows_json).toString())
     const { columns, types, hogql } = compiled
     return { columns, types, rows, has_more: answer.has_more, hogql }

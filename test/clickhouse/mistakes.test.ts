@@ -151,7 +151,7 @@ describe.skipIf(!hasClickHouse())('mistakes where ClickHouse answers', () => {
       const limits = { rows_default: 100, rows_max: 100 }
       const compiled = compileHogQL(hogql, { ...CONTEXT, limits }, clickhouseDialect(PLAIN_STATE))
       const query = workerQuery(compiled, { project: { id: 1 }, rows_max: 100 })
-      await engine.ask(query, { timeout_ms: 60_000 })
+      await engine.run(query, { timeout_ms: 60_000 })
       return 'answered'
     } catch (error) {
       if (!(error instanceof Refusal)) throw new Error(hogql, { cause: error })
@@ -194,8 +194,8 @@ describe.skipIf(!hasClickHouse())('mistakes where ClickHouse answers', () => {
         const compile = (dialect?: Dialect) =>
           workerQuery(compileHogQL(hogql, { ...CONTEXT, limits }, dialect), query)
         const asked = await Promise.all([
-          engine.ask(compile(clickhouseDialect(PLAIN_STATE)), { timeout_ms: 60_000 }),
-          duckdb.ask(compile(), { timeout_ms: 60_000 }),
+          engine.run(compile(clickhouseDialect(PLAIN_STATE)), { timeout_ms: 60_000 }),
+          duckdb.run(compile(), { timeout_ms: 60_000 }),
         ])
         answers[text] = asked.map(({ rows_json }) => JSON.parse(Buffer.from(rows_json).toString()))
       }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createApp } from '../../src/app.ts'
 import { DemoRuns } from '../../src/demo/demo-runs.ts'
 import { openGeoip } from '../../src/geoip.ts'
-import { eventQueryContext } from '../../src/http/analytics/queries/event-queries.ts'
+import { backgroundQueryEvents } from '../../src/http/analytics/queries/event-queries.ts'
 import type { AppContext } from '../../src/http/app-context.ts'
 import { limitBodies } from '../../src/http/bodies/body.ts'
 import { Downloads } from '../../src/http/browser/downloads.ts'
@@ -97,7 +97,7 @@ export type World = AsyncDisposable &
  */
 export async function openWorld(
   changes: Partial<AppContext> = {},
-  asked?: Pick<QueryEngine, 'ask'>,
+  asked?: Pick<QueryEngine, 'run'>,
 ): Promise<World> {
   const data_dir = mkdtempSync(join(tmpdir(), 'tidemark-http-'))
   // The worker is confined to the folders that are there when it starts, as after the start of a server.
@@ -122,8 +122,8 @@ export async function openWorld(
   let engine: QueryEngine | null = null
   const startedEngine = (): QueryEngine =>
     (engine ??= new QueryEngine({ data_dir, settings: QUERY_SETTINGS, log }))
-  const lazy_engine: Pick<QueryEngine, 'ask' | 'state' | 'wake'> = {
-    ask: (query, options) => startedEngine().ask(query, options),
+  const lazy_engine: Pick<QueryEngine, 'run' | 'state' | 'wake'> = {
+    run: (query, options) => startedEngine().run(query, options),
     wake: () => engine?.wake(),
     get state() {
       return startedEngine().state
@@ -142,7 +142,7 @@ export async function openWorld(
   const targeting = openTargeting(data_dir, {
     control: control.db,
     rows: capture,
-    ask: eventQueryContext({
+    queryEvents: backgroundQueryEvents({
       control: control.db,
       definitions,
       query_service: queries,

@@ -10,10 +10,10 @@ import type { QueryEngine } from '../../src/query/engine/engine.ts'
 import type { WorkerQuery } from '../../src/query/engine/protocol.ts'
 import { workerQuery } from '../../src/query/kinds/hogql.ts'
 import {
-  askRows,
   contextOf,
   type InsightQueryNode,
   prepareInsight,
+  runInsightTree,
 } from '../../src/query/kinds/insight.ts'
 import type { QueryContext } from '../../src/query/kinds/prepared-query.ts'
 import { idOf, World } from '../query/world.ts'
@@ -150,7 +150,7 @@ export class InsightWorld implements AsyncDisposable {
     await this.#comparePrintedOnce(query, now)
     const prepared = prepareInsight(query, this.queryContext())
     const { head, results } = await prepared.compute(
-      (sent) => this.#engine.ask(sent, { timeout_ms: AMPLE_MS }),
+      (sent) => this.#engine.run(sent, { timeout_ms: AMPLE_MS }),
       new Date(now),
     )
     return { ...JSON.parse(head), results: JSON.parse(Buffer.from(results).toString()) }
@@ -170,14 +170,14 @@ export class InsightWorld implements AsyncDisposable {
     const now = new Date(at)
     const context = this.queryContext()
     const { rows_max } = context
-    const ask = (sent: WorkerQuery) => this.#engine.ask(sent, { timeout_ms: AMPLE_MS })
+    const run = (sent: WorkerQuery) => this.#engine.run(sent, { timeout_ms: AMPLE_MS })
     await expectSameRows(query, contextOf(context, now), {
-      runTree: (tree) => askRows(tree, { context, ask, now }),
+      runTree: (tree) => runInsightTree(tree, { context, run, now }),
       runText: async (text) => {
         const subject = { kind: 'text', text, values: new Map(), filters: null } as const
         const limits = { rows_default: 100, rows_max }
         const compiled = await compileTextQuery(subject, context, { now, limits })
-        const { rows_json } = await ask(workerQuery(compiled, context))
+        const { rows_json } = await run(workerQuery(compiled, context))
         return JSON.parse(Buffer.from(rows_json).toString())
       },
     })
@@ -187,7 +187,7 @@ export class InsightWorld implements AsyncDisposable {
   async rows(tree: Select, now: string): Promise<unknown[][]> {
     const asking = this.queryContext()
     const compiled = await compileTree(tree, asking, new Date(now))
-    const answer = await this.#engine.ask(workerQuery(compiled, asking), { timeout_ms: AMPLE_MS })
+    const answer = await this.#engine.run(workerQuery(compiled, asking), { timeout_ms: AMPLE_MS })
     return JSON.parse(Buffer.from(answer.rows_json).toString())
   }
 

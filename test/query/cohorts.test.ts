@@ -22,7 +22,7 @@ test('members follow every change, of their own project alone', async () => {
     })
   const engine = world.openEngine()
   const members = async (): Promise<unknown> => {
-    const { rows_json } = await engine.ask(MEMBERS, { timeout_ms: 30_000 })
+    const { rows_json } = await engine.run(MEMBERS, { timeout_ms: 30_000 })
     return JSON.parse(Buffer.from(rows_json).toString())
   }
   change(() => {

@@ -39,7 +39,7 @@ async function answerOf(hogql: string): Promise<unknown[][] | Refusal> {
   try {
     const compiled = compileHogQL(hogql, CONTEXT)
     const values = compiled.values.map(({ type, value }) => ({ type, text: String(value) }))
-    const answer = await engine.ask(
+    const answer = await engine.run(
       { ...compiled, project_id: 1, values, rows_max: 100, more_is_too_many: true },
       { timeout_ms: 60_000 },
     )

@@ -15,6 +15,6 @@ const engine = new QueryEngine({
   },
   log: { info: () => undefined, warn: () => undefined },
 })
-await engine.ask(query('select 1 where $1 = 1'), { timeout_ms: 30_000 })
-engine.ask(query(sql), { timeout_ms: 600_000 }).catch(() => undefined)
+await engine.run(query('select 1 where $1 = 1'), { timeout_ms: 30_000 })
+engine.run(query(sql), { timeout_ms: 600_000 }).catch(() => undefined)
 console.log(engine.state.pid)

@@ -23,7 +23,7 @@ describe('an answer in parts', () => {
   test('has all rows in order, however many parts it takes', async () => {
     const texts: string[] = []
     const sql = `select a, repeat('x', 100) from range(50000) t(a) where $1 = 1 order by a`
-    const answer = await engine.ask(inParts(sql, 'csv', ['a', 'x']), {
+    const answer = await engine.run(inParts(sql, 'csv', ['a', 'x']), {
       timeout_ms: AMPLE_MS,
       onPart: async (bytes) => void texts.push(Buffer.from(bytes).toString()),
     })
@@ -42,7 +42,7 @@ describe('an answer in parts', () => {
   test('is not made faster than it is taken', async () => {
     let taken = 0
     const open = Promise.withResolvers<void>()
-    const answered = engine.ask(
+    const answered = engine.run(
       inParts(`select repeat('x', 1000) from range(20000) where $1 = 1`, 'ndjson', ['x']),
       {
         timeout_ms: AMPLE_MS,
@@ -66,7 +66,7 @@ describe('an answer in parts', () => {
     const { processes_started } = engine.state
     const leave = new AbortController()
     const never = Promise.withResolvers<void>()
-    const asked = engine.ask(
+    const asked = engine.run(
       inParts(`select repeat('x', 1000) from range(20000) where $1 = 1`, 'ndjson', ['x']),
       {
         timeout_ms: AMPLE_MS,
@@ -85,7 +85,7 @@ describe('an answer in parts', () => {
 
   test('is refused when it gets too long, instead of being cut short', async () => {
     const rows = inParts('select a from range(20000) t(a) where $1 = 1', 'ndjson', ['a'], 19_999)
-    const asked = engine.ask(rows, { timeout_ms: AMPLE_MS, onPart: async () => undefined })
+    const asked = engine.run(rows, { timeout_ms: AMPLE_MS, onPart: async () => undefined })
     expect(await refusal(asked)).toStartWith('query_too_large: The answer has more than 19999 rows')
   })
 })
@@ -104,7 +104,7 @@ describe('an error behind the first rows', () => {
 
   test('is no end of its parts', async () => {
     let taken = 0
-    const asked = engine.ask(inParts(failing(390_000), 'csv', ['a']), {
+    const asked = engine.run(inParts(failing(390_000), 'csv', ['a']), {
       timeout_ms: AMPLE_MS,
       onPart: async () => void (taken += 1),
     })
@@ -145,7 +145,7 @@ describe('a running query', () => {
     const sql = `select count(*) from range(10000000) t(a), range(10000000) u(b)
       where (a * b) % 7 = 8 and $1 = 1`
     const asked = refusal(
-      engine.ask(query(sql), {
+      engine.run(query(sql), {
         timeout_ms: AMPLE_MS,
         signal: stop.signal,
         onBegin: begun.resolve,
@@ -167,9 +167,9 @@ describe('a running query', () => {
 
   test('may wait beyond the queue when its asker is patient', async () => {
     const narrow = world.openEngine({ running_max: 1, waiting_max: 0 })
-    const patient = { timeout_ms: AMPLE_MS, is_patient: true }
+    const patient = { timeout_ms: AMPLE_MS, is_background: true }
     const asked = [patient, patient, { timeout_ms: AMPLE_MS }].map((options) =>
-      refusal(narrow.ask(query(COUNT), options)),
+      refusal(narrow.run(query(COUNT), options)),
     )
     expect(await Promise.all(asked)).toEqual([
       'answered',

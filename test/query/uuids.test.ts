@@ -22,7 +22,7 @@ const CONTEXT: CompileContext = {
 async function search(engine: QueryEngine, hogql: string): Promise<unknown> {
   const compiled = compileHogQL(hogql, CONTEXT)
   const values = compiled.values.map(({ type, value }) => ({ type, text: String(value) }))
-  const answer = await engine.ask(
+  const answer = await engine.run(
     { ...compiled, project_id: 1, values, rows_max: 100, more_is_too_many: true },
     { timeout_ms: 60_000 },
   )

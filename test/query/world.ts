@@ -136,7 +136,7 @@ export async function ask(
   sql: string,
   more: Partial<WorkerQuery> = {},
 ): Promise<unknown[][]> {
-  const answer = await engine.ask(query(sql, more), { timeout_ms: AMPLE_MS })
+  const answer = await engine.run(query(sql, more), { timeout_ms: AMPLE_MS })
   return JSON.parse(Buffer.from(answer.rows_json).toString())
 }
 

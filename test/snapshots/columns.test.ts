@@ -105,7 +105,7 @@ async function askHogQL(
     has_property_columns,
     limits: { rows_default: 50_000, rows_max: 50_000 },
   })
-  const answer = await engine.ask(
+  const answer = await engine.run(
     {
       ...compiled,
       project_id: 1,

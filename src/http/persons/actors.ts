@@ -8,7 +8,11 @@ import type { Project } from '../../projects/settings/project.ts'
 import { prepareQuery } from '../../query/kinds/query-kinds.ts'
 import { mapInSlices, parseRows, writeArray } from '../../threads/sliced-json.ts'
 import { uuidBytes } from '../../uuid.ts'
-import { askForCaller, type QueryCall, queryContext } from '../analytics/queries/query-context.ts'
+import {
+  answerForCaller,
+  type QueryCall,
+  queryContext,
+} from '../analytics/queries/query-context.ts'
 import { answerJsonWithRaw, RawJson } from '../answers/answers.ts'
 import type { PageRequest } from '../answers/pages.ts'
 import type { AppContext } from '../app-context.ts'
@@ -78,7 +82,7 @@ async function askPeople(
 ): Promise<ActorsAnswer> {
   const overrides = { filters: null, variables: null }
   try {
-    const { results, members } = await askForCaller(app, call, () =>
+    const { results, members } = await answerForCaller(app, call, () =>
       prepareQuery(query, overrides, queryContext(app, call)),
     )
     const head: Omit<ActorsAnswer, 'results'> = JSON.parse(members)

@@ -22,7 +22,7 @@ import {
   groupsTree,
   hasType,
 } from '../../query/lists/groups.ts'
-import { valuesTree } from '../../query/lists/property-values.ts'
+import { valuesTree } from '../../query/lists/properties.ts'
 import { mapInSlices } from '../../threads/sliced-json.ts'
 import { readFilterParameters } from '../analytics/queries/filter-parameters.ts'
 import type { QueryCall } from '../analytics/queries/query-context.ts'

@@ -19,7 +19,7 @@ import {
   legacyLifecycle,
   legacyStickiness,
 } from '../../insights/legacy/legacy-queries.ts'
-import { valuesTree } from '../../query/lists/property-values.ts'
+import { valuesTree } from '../../query/lists/properties.ts'
 import { pathOf, queryOf } from '../addresses.ts'
 import type { QueryCall } from '../analytics/queries/query-context.ts'
 import { runTree } from '../analytics/queries/run-tree.ts'

@@ -25,12 +25,12 @@ type HeatmapCell = { readonly row?: number; readonly column?: number; readonly v
 
 export const CALENDAR_HEATMAP: InsightKind<CalendarHeatmapQuery> = {
   rangeOf: (query, dates) => freshnessOf(readRange(query, dates)),
-  answer: async (query, context, ask) => {
-    const range = readRange(query, context, { earliest_us: await firstEvent(query, ask) })
+  answer: async (query, context, run) => {
+    const range = readRange(query, context, { earliest_us: await firstEvent(query, run) })
     const request = { query, context, range }
     const texts: string[] = []
     const cellsBy = async (names: readonly CellName[]): Promise<readonly HeatmapCell[]> => {
-      const { rows, hogql } = await ask(heatmapTree(request, names))
+      const { rows, hogql } = await run(heatmapTree(request, names))
       texts.push(hogql)
       return rows.map((row) => cellOf(request, names, row))
     }

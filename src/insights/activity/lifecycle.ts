@@ -45,13 +45,13 @@ const without = (left: Expr, right: Expr): Expr => expr`bitXor(${left}, ${both(l
 
 export const LIFECYCLE: InsightKind<LifecycleQuery> = {
   rangeOf: (query, dates) => freshnessOf(readRange(query, dates)),
-  answer: async (query, context, ask) => {
-    const earliest_us = await firstEvent(query, ask)
+  answer: async (query, context, run) => {
+    const earliest_us = await firstEvent(query, run)
     const range = readRange(query, context, { earliest_us })
     const whole = toEndOfLastStep(range)
     const buckets = bucketsOf(range)
     const masks = masksOf(buckets.length)
-    const { rows, hogql } = await ask(
+    const { rows, hogql } = await run(
       countsTree({ query, context, range: whole, first: requireFirstBucket(whole) }, masks),
     )
     const by_step = new Map(rows.map(([step, ...counts]) => [Number(step), counts]))

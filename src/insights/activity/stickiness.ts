@@ -33,14 +33,14 @@ import { activeSteps, maskColumns, masksOf, stepIndex } from './step-masks.ts'
 
 export const STICKINESS: InsightKind<StickinessQuery> = {
   rangeOf: (query, dates) => patientFreshnessOf(readRange(query, dates)),
-  answer: async (query, context, ask) => {
-    const range = readRange(query, context, { earliest_us: await firstEvent(query, ask) })
+  answer: async (query, context, run) => {
+    const range = readRange(query, context, { earliest_us: await firstEvent(query, run) })
     const spans = comparedRanges(query, range)
     const answers: { readonly result: object; readonly hogql: string }[] = []
     for (const span of spans) {
       for (const index of query.series.keys()) {
         const series = getSeries(query.series, index)
-        answers.push(await answerSeries({ query, context, series, span }, ask))
+        answers.push(await answerSeries({ query, context, series, span }, run))
       }
     }
     return {
@@ -63,11 +63,11 @@ type StickinessRequest = {
 
 async function answerSeries(
   request: StickinessRequest,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<{ readonly result: object; readonly hogql: string }> {
   const { query, context, series, span } = request
   const steps = stepsOf(query, span.range)
-  const { rows, hogql } = await ask(
+  const { rows, hogql } = await run(
     select`select active, count() as actors from ${actorsTree(request)} group by active order by active`,
   )
   const by_count = new Map(rows.map(([active, actors]) => [Number(active), Number(actors)]))
@@ -181,14 +181,14 @@ export const stickinessActors: ActorsTree<StickinessQuery> = (query, point, cont
   const tree = actorsTree({ query, context, series, span })
   const rows = select`select actor as actor_id, events as event_count from ${tree}`
   if (point.steps === null) return rows
-  const count_tree = query.stickinessFilter?.computedAs === 'cumulative' ? 'gte' : 'exact'
-  const operator = requireOperator(point.operator ?? count_tree)
+  const default_operator = query.stickinessFilter?.computedAs === 'cumulative' ? 'gte' : 'exact'
+  const operator = requireOperator(point.operator ?? default_operator)
   return { ...rows, where: compare(field(['active']), operator, integer(point.steps)) }
 }
 
 function requireOperator(name: string): CompareOperator {
-  const match = Object.entries(CRITERIA).find(([known]) => known === name)
-  if (match !== undefined) return match[1]
+  const criterion = Object.entries(CRITERIA).find(([known]) => known === name)
+  if (criterion !== undefined) return criterion[1]
   const detail = `${JSON.stringify(name.slice(0, 100))} is none of ${Object.keys(CRITERIA).join(', ')}.`
   throw refuseMember(detail, 'query__source__operator')
 }

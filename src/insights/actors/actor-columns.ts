@@ -81,15 +81,15 @@ function displayName(
 }
 
 /** Looks up persons: id, distinct ids, properties, creation time. */
-export async function findPersons(ids: readonly string[], ask: RunTree): Promise<ActorsById> {
+export async function findPersons(ids: readonly string[], run: RunTree): Promise<ActorsById> {
   if (ids.length === 0) return new Map()
   const person_ids = tuple(ids.map((id) => call('toUUID', [constant(id)])))
-  const owned = await ask({
+  const owned = await run({
     ...select`select person_id, groupArray(distinct_id) as distinct_ids from person_distinct_ids
       where person_id in ${person_ids} group by person_id`,
   })
   const distinct_ids = new Map(owned.rows.map(([id, list]) => [String(id), sortTexts(list)]))
-  const { rows } = await ask(
+  const { rows } = await run(
     select`select id, properties, created_at, is_identified from persons where id in ${person_ids}`,
   )
   const persons = rows.map(([id, properties, created_at, is_identified]) => {
@@ -112,10 +112,10 @@ const sortTexts = (list: unknown): readonly string[] =>
 export async function findGroups(
   keys: readonly string[],
   group_type_index: number,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<ActorsById> {
   if (keys.length === 0) return new Map()
-  const { rows } = await ask({
+  const { rows } = await run({
     ...select`select key, properties, created_at from groups
       where index = ${integer(group_type_index)} and key in ${tuple(keys.map((key) => constant(key)))}`,
     order_by: [order(field(['key']))],

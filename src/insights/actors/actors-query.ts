@@ -41,23 +41,23 @@ const OBJECTS_MAX = 10_000
 
 export const ACTORS_QUERY: InsightKind<ActorsQuery> = {
   rangeOf: () => ({ interval: 'minute', ends_at_ms: null }),
-  list: async (query, context, ask) => {
-    const request = await readAsked(query, context, ask)
+  list: async (query, context, run) => {
+    const request = await readActorsQuery(query, context, run)
     const { tree, columns } = wholeList(request, context)
     return arePlain(columns) && objectColumns(request.shown).size === 0
       ? { tree: cutToPage(tree, query), columns: request.shown }
       : null
   },
-  answer: async (query, context, ask) =>
-    answerRows(await readAsked(query, context, ask), context, ask),
+  answer: async (query, context, run) =>
+    answerRows(await readActorsQuery(query, context, run), context, run),
 }
 
-async function readAsked(
+async function readActorsQuery(
   query: ActorsQuery,
   context: InsightContext,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<ActorsQueryRequest> {
-  const source = query.source ? await sourceOf(query.source, context, ask) : null
+  const source = query.source ? await sourceOf(query.source, context, run) : null
   const shown = query.select?.length ? query.select : SHOWN[isOfGroups(source) ? 'group' : 'person']
   return { query, shown, source, extra: null }
 }
@@ -65,14 +65,14 @@ async function readAsked(
 /** PersonsNode: the older form of the same list, with other names for two conditions. */
 export const PERSONS_NODE: InsightKind<PersonsNode> = {
   rangeOf: () => ({ interval: 'minute', ends_at_ms: null }),
-  answer: async ({ cohort, distinctId, ...rest }, context, ask) => {
+  answer: async ({ cohort, distinctId, ...rest }, context, run) => {
     const conditions = [
       ...(cohort ? [expr`persons.id in cohort ${integer(cohort)}`] : []),
       ...(distinctId ? [hasDistinctId(distinctId, ['persons'])] : []),
     ]
     const query: ActorsQuery = { ...rest, kind: 'ActorsQuery' }
     const request = { query, shown: SHOWN.person, source: null, extra: and(conditions) }
-    return await answerRows(request, context, ask)
+    return await answerRows(request, context, run)
   },
 }
 
@@ -86,15 +86,15 @@ type ActorsQueryRequest = {
 const isOfGroups = (source: ActorsSourceTree | null): boolean =>
   (source?.group_type_index ?? null) !== null
 
-async function answerRows(request: ActorsQueryRequest, context: InsightContext, ask: RunTree) {
+async function answerRows(request: ActorsQueryRequest, context: InsightContext, run: RunTree) {
   const { query, source, shown } = request
   const { tree, columns } = wholeList(request, context)
   const objects = objectColumns(shown)
   const rows_max = objects.size > 0 ? Math.min(OBJECTS_MAX, context.rows_max) : context.rows_max
   const page = readRowPage(query, { rows_max })
-  const rows = await queryPage(tree, page, { ask, rows_max: context.rows_max })
-  const match = await findActors(rows, { objects, source, ask })
-  const known = { actors: match.actors, names: namingProperties(context) }
+  const rows = await queryPage(tree, page, { run, rows_max: context.rows_max })
+  const found = await findActors(rows, { objects, source, run })
+  const known = { actors: found.actors, names: namingProperties(context) }
   const results = outputRows(rows.rows, columns).map((row) =>
     row.map((value, index) => {
       const word = objects.get(index)
@@ -107,7 +107,7 @@ async function answerRows(request: ActorsQueryRequest, context: InsightContext, 
     metadata: {
       ...serializePage(rows, page),
       columns: shown,
-      missing_actors_count: match.missing,
+      missing_actors_count: found.missing,
     },
   }
 }
@@ -206,13 +206,13 @@ function orderColumns({ source }: ActorsQueryRequest, id: Expr): ColumnWords {
 type ActorLookup = {
   readonly objects: ReadonlyMap<number, string>
   readonly source: ActorsSourceTree | null
-  readonly ask: RunTree
+  readonly run: RunTree
 }
 
 /** Looks up the actors of a page that are shown as objects, and counts those without a profile. */
 async function findActors(
   { rows }: InsightRows,
-  { objects, source, ask }: ActorLookup,
+  { objects, source, run }: ActorLookup,
 ): Promise<{ readonly actors: ActorsById; readonly missing: number }> {
   const [first] = objects.keys()
   if (first === undefined) return { actors: new Map(), missing: 0 }
@@ -220,7 +220,7 @@ async function findActors(
   const group_type_index = source?.group_type_index ?? null
   const actors =
     group_type_index === null
-      ? await findPersons(ids, ask)
-      : await findGroups(ids, group_type_index, ask)
+      ? await findPersons(ids, run)
+      : await findGroups(ids, group_type_index, run)
   return { actors, missing: ids.filter((id) => !actors.has(id)).length }
 }

@@ -36,14 +36,14 @@ type PointOf = Extract<ActorsSource, { source: ActorsInsight }>
 export async function sourceOf(
   source: ActorsSource,
   context: InsightContext,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<ActorsSourceTree> {
   switch (source.kind) {
     case 'HogQLQuery':
       return sourceOfText(source.query)
     case 'FunnelCorrelationActorsQuery': {
       const people = source.source.source
-      const funnel = await sinceFirstEvent(people.source, context, ask)
+      const funnel = await sinceFirstEvent(people.source, context, run)
       const correlation = { ...source.source, source: { ...people, source: funnel } }
       return {
         ...OURS,
@@ -52,10 +52,10 @@ export async function sourceOf(
       }
     }
     case 'FunnelsActorsQuery': {
-      const funnel = await sinceFirstEvent(source.source, context, ask)
+      const funnel = await sinceFirstEvent(source.source, context, run)
       return {
         ...OURS,
-        tree: await funnelActors({ ...source, source: funnel }, context, ask),
+        tree: await funnelActors({ ...source, source: funnel }, context, run),
         // With an actor expression ids have any type.
         is_ours: !funnel.funnelsFilter?.funnelAggregateByHogQL,
         group_type_index: funnel.aggregation_group_type_index ?? null,
@@ -64,10 +64,10 @@ export async function sourceOf(
     case 'InsightActorsQuery':
     case 'StickinessActorsQuery': {
       const point = pointOf(source)
-      const insight = await sinceFirstEvent(source.source, context, ask)
+      const insight = await sinceFirstEvent(source.source, context, run)
       return {
         ...OURS,
-        tree: await treeOf(insight, point, context, ask),
+        tree: await treeOf(insight, point, context, run),
         is_ours: !isOfValues(insight, point),
         group_type_index: groupTypeOf(insight, point),
       }
@@ -85,11 +85,11 @@ const OURS = {
 export async function countedEvents(
   source: ActorsSource,
   context: InsightContext,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<{ readonly events: JoinExpr; readonly condition: Expr } | null> {
   if (source.kind !== 'InsightActorsQuery' || source.source.kind !== 'TrendsQuery') return null
-  const insight = await sinceFirstEvent(source.source, context, ask)
-  const condition = await trendsEvents(insight, pointOf(source), context, ask)
+  const insight = await sinceFirstEvent(source.source, context, run)
+  const condition = await trendsEvents(insight, pointOf(source), context, run)
   return { events: eventsOf(insight), condition }
 }
 
@@ -98,7 +98,7 @@ async function treeOf(
   insight: ActorsInsight,
   point: ActorsPoint,
   context: InsightContext,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<Select> {
   switch (insight.kind) {
     case 'LifecycleQuery':
@@ -106,11 +106,11 @@ async function treeOf(
     case 'PathsQuery':
       return pathActors(insight, context)
     case 'RetentionQuery':
-      return await retentionActors(insight, point, context, ask)
+      return await retentionActors(insight, point, context, run)
     case 'StickinessQuery':
       return stickinessActors(insight, point, context)
     case 'TrendsQuery':
-      return await trendsActors(insight, point, context, ask)
+      return await trendsActors(insight, point, context, run)
   }
 }
 
@@ -132,8 +132,8 @@ function pointOf(source: PointOf): ActorsPoint {
 /** Whether the actors are values of an expression, which are texts. */
 function isOfValues(insight: ActorsInsight, { series }: ActorsPoint): boolean {
   if (insight.kind !== 'StickinessQuery') return false
-  const match = insight.series[series]
-  return match !== undefined && countsValues(match)
+  const counted = insight.series[series]
+  return counted !== undefined && countsValues(counted)
 }
 
 /** A number of steps; clients send it as text too. */

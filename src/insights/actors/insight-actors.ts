@@ -27,8 +27,8 @@ export const INSIGHT_ACTORS: InsightKind<
   FunnelCorrelationActorsQuery | FunnelsActorsQuery | InsightActorsQuery | StickinessActorsQuery
 > = {
   rangeOf: () => ({ interval: 'minute', ends_at_ms: null }),
-  answer: async (query, context, ask) => {
-    const { tree, orders } = await sourceOf(query, context, ask)
+  answer: async (query, context, run) => {
+    const { tree, orders } = await sourceOf(query, context, run)
     const page = readRowPage(query, context)
     const rows = await queryPage(
       {
@@ -36,7 +36,7 @@ export const INSIGHT_ACTORS: InsightKind<
         order_by: [...orders, order(expr`actor_id`)],
       },
       page,
-      { ask, rows_max: context.rows_max },
+      { run, rows_max: context.rows_max },
     )
     return { results: rows.rows, hogql: rows.hogql, metadata: serializePage(rows, page) }
   },
@@ -48,12 +48,12 @@ export const INSIGHT_ACTORS: InsightKind<
  */
 export const INSIGHT_ACTORS_OPTIONS: InsightKind<InsightActorsQueryOptions> = {
   rangeOf: () => ({ interval: 'minute', ends_at_ms: null }),
-  answer: async ({ source }, context, ask) => {
+  answer: async ({ source }, context, run) => {
     // Of a funnel only its steps can be chosen, and its query names them.
     const options =
       source.kind === 'FunnelsActorsQuery'
         ? NO_OPTIONS
-        : await optionsOf(source.source, context, ask)
+        : await optionsOf(source.source, context, run)
     return { results: options, hogql: null, metadata: options }
   },
 }
@@ -62,9 +62,9 @@ export const INSIGHT_ACTORS_OPTIONS: InsightKind<InsightActorsQueryOptions> = {
 async function optionsOf(
   input: ActorsInsight,
   context: InsightContext,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<PointOptions> {
-  const insight = await sinceFirstEvent(input, context, ask)
+  const insight = await sinceFirstEvent(input, context, run)
   switch (insight.kind) {
     case 'LifecycleQuery':
       return lifecycleOptions(insight, context)
@@ -75,6 +75,6 @@ async function optionsOf(
     case 'StickinessQuery':
       return stickinessOptions(insight, context)
     case 'TrendsQuery':
-      return trendsOptions(insight, context, ask)
+      return trendsOptions(insight, context, run)
   }
 }

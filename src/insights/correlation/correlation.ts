@@ -39,9 +39,9 @@ type FunnelTotals = { readonly successes: number; readonly failures: number }
 
 export const CORRELATION: InsightKind<FunnelCorrelationQuery> = {
   rangeOf: ({ source }, dates) => freshnessOf(readRange(source.source, dates)),
-  answer: async (query, context, ask) => {
-    const request = readCorrelation(await sinceFirst(query, context, ask), context)
-    const { rows, columns, types, hogql } = await ask(countsTree(request))
+  answer: async (query, context, run) => {
+    const request = readCorrelation(await sinceFirst(query, context, run), context)
+    const { rows, columns, types, hogql } = await run(countsTree(request))
     const { query: funnel } = request.funnel
     const count = (value: unknown): number => scaleSample(Number(value ?? 0), funnel)
     const totals = { successes: count(rows[0]?.[0]), failures: count(rows[0]?.[1]) }
@@ -62,20 +62,20 @@ export const CORRELATION: InsightKind<FunnelCorrelationQuery> = {
 async function sinceFirst(
   query: FunnelCorrelationQuery,
   context: InsightContext,
-  ask: Parameters<(typeof CORRELATION)['answer']>[2],
+  run: Parameters<(typeof CORRELATION)['answer']>[2],
 ): Promise<FunnelCorrelationQuery> {
-  const source = await sinceFirstEvent(query.source.source, context, ask)
+  const source = await sinceFirstEvent(query.source.source, context, run)
   return { ...query, source: { ...query.source, source } }
 }
 
 /** Rows of both totals with an item each, and how many of either side have it; at least one row. */
 function countsTree(request: CorrelationRequest): SelectQuery {
-  const count_tree = select`select name, countDistinctIf(actor_id, converted) as successes,
+  const counts = select`select name, countDistinctIf(actor_id, converted) as successes,
       countDistinctIf(actor_id, not converted) as failures
     from ${correlatedItemsTree(request)}
     group by name having successes + failures >= ${integer(minimumOf(request))}
     order by successes + failures desc, name asc`
-  const limited = { ...count_tree, limit: integer(ITEMS_MAX) }
+  const limited = { ...counts, limit: integer(ITEMS_MAX) }
   return withPeople(
     select`select totals.successes, totals.failures, counted.name, counted.successes, counted.failures
       from (select countDistinctIf(actor_id, converted) as successes,

@@ -76,11 +76,11 @@ export function readRange(
 }
 
 /** The time of the first event, if the query begins with `all`; null otherwise. */
-export async function firstEvent(input: TimedQuery, ask: RunTree): Promise<bigint | null> {
+export async function firstEvent(input: TimedQuery, run: RunTree): Promise<bigint | null> {
   if (input.dateRange?.date_from !== 'all') return null
   const first = select`select toUnixTimestamp64Micro(min(timestamp)), count() from events
     where timestamp > toDateTime('2015-01-01 00:00:00', 'UTC')`
-  const [row] = (await ask(first)).rows
+  const [row] = (await run(first)).rows
   return row === undefined || Number(row[1]) === 0 ? null : BigInt(Number(row[0]))
 }
 
@@ -88,9 +88,9 @@ export async function firstEvent(input: TimedQuery, ask: RunTree): Promise<bigin
 export async function sinceFirstEvent<Query extends TimedQuery>(
   query: Query,
   dates: InsightDates,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<Query> {
-  const earliest_us = await firstEvent(query, ask)
+  const earliest_us = await firstEvent(query, run)
   if (earliest_us === null) return query
   const dateRange = { ...query.dateRange, date_from: isoLocal(earliest_us, dates) }
   return { ...query, dateRange }

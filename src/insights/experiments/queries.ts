@@ -34,11 +34,11 @@ const rangeOf = () => ({ interval: null, ends_at_ms: null })
 
 export const EXPERIMENT: InsightKind<ExperimentQuery> = {
   rangeOf,
-  answer: (query, context, ask) =>
+  answer: (query, context, run) =>
     answerMetric(
       { query, raw: query.metric, attr: 'query__metric' },
       context,
-      ask,
+      run,
       ({ metric, trial, figures }) => ({
         metric: query.metric,
         ...comparisonOf(metric, trial, figures),
@@ -48,8 +48,8 @@ export const EXPERIMENT: InsightKind<ExperimentQuery> = {
 
 export const EXPERIMENT_FUNNELS: InsightKind<ExperimentFunnelsQuery> = {
   rangeOf,
-  answer: (query, context, ask) =>
-    answerMetric({ query, raw: query, attr: 'query__funnels_query' }, context, ask, (came) => ({
+  answer: (query, context, run) =>
+    answerMetric({ query, raw: query, attr: 'query__funnels_query' }, context, run, (came) => ({
       funnels_query: query.funnels_query,
       insight: came.figures.map((one) => stepsOf(came, one)),
       variants: came.result.variants.map(({ key, success_count, failure_count }) => ({
@@ -62,10 +62,10 @@ export const EXPERIMENT_FUNNELS: InsightKind<ExperimentFunnelsQuery> = {
 
 export const EXPERIMENT_TRENDS: InsightKind<ExperimentTrendsQuery> = {
   rangeOf,
-  answer: (query, context, ask) => {
+  answer: (query, context, run) => {
     requireUsualExposure(query)
     const request = { query, raw: query, attr: 'query__count_query' }
-    return answerMetric(request, context, ask, ({ figures }) => {
+    return answerMetric(request, context, run, ({ figures }) => {
       const exposed = figures[0]?.people ?? 0
       return {
         count_query: query.count_query,
@@ -91,13 +91,13 @@ type MetricRequest = {
 async function answerMetric(
   { query, raw, attr }: MetricRequest,
   context: InsightContext,
-  ask: RunTree,
+  run: RunTree,
   wordsOf: (came: MetricOutcome) => Readonly<Record<string, unknown>>,
 ): Promise<InsightAnswer> {
   const experiment = getKnown(context.findExperiment, query.experiment_id)
   const trial = experimentTrial(experiment, context.now, 'query__experiment_id')
   const metric = readMetric(raw, attr)
-  const { rows, hogql } = await ask(metricTree(metric, trial, context))
+  const { rows, hogql } = await run(metricTree(metric, trial, context))
   const { settings } = trial
   const figures = figuresIn(metric, trial, rows)
   const result = resultOf(metric, figures, settings)

@@ -109,8 +109,8 @@ function amountWhere(
 }
 
 function choiceOf<Name extends string>(names: readonly Name[], value: unknown, attr: string): Name {
-  const match = names.find((name) => name === value)
-  if (match !== undefined) return match
+  const choice = names.find((name) => name === value)
+  if (choice !== undefined) return choice
   const quoted = typeof value === 'string' ? `"${value.slice(0, 100)}"` : 'This'
   const detail = `${quoted} is not a valid choice.`
   throw new Refusal('invalid_choice', detail, { attr })

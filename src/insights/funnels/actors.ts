@@ -18,14 +18,14 @@ import { rankSteps, tookStep } from './steps.ts'
 export async function funnelActors(
   query: FunnelsActorsQuery,
   context: InsightContext,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<SelectQuery> {
   const funnel = readInnerFunnel(query.source, context, 'source__source')
   const is_by_time = query.source.funnelsFilter?.funnelVizType === 'trends'
   if (is_by_time) return entrants(funnel, query)
   return countSteps(
     namesOthers(funnel, query)
-      ? await otherActorsTree(funnel, query, ask)
+      ? await otherActorsTree(funnel, query, run)
       : stepActorsTree(funnel, query),
   )
 }
@@ -36,9 +36,9 @@ function namesOthers(funnel: Funnel, { funnelStepBreakdown: named }: FunnelsActo
 }
 
 /** The rows of `stepActorsTree` of the values beyond the limit. */
-async function otherActorsTree(request: Funnel, query: FunnelsActorsQuery, ask: RunTree) {
-  const funnel = await withBins(request, ask)
-  const is_other = await queryOthers(funnel, rankSteps(funnel), ask)
+async function otherActorsTree(unbinned: Funnel, query: FunnelsActorsQuery, run: RunTree) {
+  const funnel = await withBins(unbinned, run)
+  const is_other = await queryOthers(funnel, rankSteps(funnel), run)
   return select`select actor_id, breakdown, taken from ${actorsTree(funnel, 'steps')}
     where ${allOf(stepCondition(query, STEP_ATTR), is_other)}`
 }
@@ -50,11 +50,11 @@ const STEP_ATTR = 'query__source__funnelStep'
  * names the member.
  */
 export function stepActorsTree(
-  request: Funnel,
+  unbinned: Funnel,
   query: FunnelsActorsQuery,
   attr = STEP_ATTR,
 ): SelectQuery {
-  const funnel = withExplicitBin(request, query.funnelStepBreakdown)
+  const funnel = withExplicitBin(unbinned, query.funnelStepBreakdown)
   return select`select actor_id, breakdown, taken from ${actorsTree(funnel, 'steps', cohortOf(funnel, query))}
     where ${allOf(stepCondition(query, attr), valueCondition(funnel, query))}`
 }
@@ -115,8 +115,8 @@ function cohortOf(
   throw refuseMember(detail, 'query__source__funnelStepBreakdown')
 }
 
-function entrants(request: Funnel, query: FunnelsActorsQuery): SelectQuery {
-  const funnel = withExplicitBin(request, query.funnelStepBreakdown)
+function entrants(unbinned: Funnel, query: FunnelsActorsQuery): SelectQuery {
+  const funnel = withExplicitBin(unbinned, query.funnelStepBreakdown)
   const { funnelTrendsDropOff, funnelTrendsEntrancePeriodStart: start } = query
   if (funnelTrendsDropOff === null || funnelTrendsDropOff === undefined) {
     const detail = 'It says whether those who came through are meant, or the others.'

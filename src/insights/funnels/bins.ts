@@ -10,11 +10,11 @@ import type { Funnel } from './definition.ts'
 import { findValues } from './groups.ts'
 
 /** The funnel with the bin edges of its numeric breakdowns. */
-export async function withBins(funnel: Funnel, ask: RunTree): Promise<Funnel> {
+export async function withBins(funnel: Funnel, run: RunTree): Promise<Funnel> {
   const { breakdowns, query } = funnel
   if (breakdowns?.kind !== 'values') return funnel
   const binned = { events: eventsOf(query), condition: funnelCondition(funnel, 'all') }
-  const split = await queryBins(breakdowns.items, binned, ask)
+  const split = await queryBins(breakdowns.items, binned, run)
   return { ...funnel, bins: { edges: split.map(({ edges }) => edges), has_others: false } }
 }
 

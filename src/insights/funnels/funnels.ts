@@ -9,7 +9,7 @@ import { answerTimeToConvert } from './time-to-convert.ts'
 import { answerTrends } from './trends.ts'
 
 type FunnelView = NonNullable<FunnelsFilter['funnelVizType']>
-type FunnelAnswer = (funnel: Funnel, ask: RunTree) => Promise<InsightAnswer>
+type FunnelAnswer = (funnel: Funnel, run: RunTree) => Promise<InsightAnswer>
 
 /** A line per view. */
 const VIEWS: Readonly<Record<FunnelView, FunnelAnswer>> = {
@@ -24,10 +24,10 @@ const VIEWS: Readonly<Record<FunnelView, FunnelAnswer>> = {
  */
 export const FUNNELS: InsightKind<FunnelsQuery> = {
   rangeOf: (query, dates) => freshnessOf(readRange(query, dates)),
-  answer: async (query, context, ask) => {
-    const read = readFunnel(query, context, await firstEvent(query, ask))
-    const funnel = await withBins(read, ask)
-    const answer = await VIEWS[query.funnelsFilter?.funnelVizType ?? 'steps'](funnel, ask)
+  answer: async (query, context, run) => {
+    const read = readFunnel(query, context, await firstEvent(query, run))
+    const funnel = await withBins(read, run)
+    const answer = await VIEWS[query.funnelsFilter?.funnelVizType ?? 'steps'](funnel, run)
     return { ...answer, metadata: { resolved_date_range: resolvedRange(funnel.range) } }
   },
 }

@@ -37,12 +37,12 @@ type GroupedRows = { readonly groups: readonly FunnelGroup[]; readonly hogql: st
 export async function queryGroups(
   funnel: Funnel,
   grouped: GroupedFunnel,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<GroupedRows> {
   const { breakdowns } = funnel
-  if (breakdowns?.kind === 'cohorts') return askCohorts(funnel, grouped, ask)
+  if (breakdowns?.kind === 'cohorts') return queryCohorts(funnel, grouped, run)
   const limit = breakdowns?.limit ?? 1
-  const { rows, hogql } = await ask(firstTree(grouped, grouped.columns, limit + 1))
+  const { rows, hogql } = await run(firstTree(grouped, grouped.columns, limit + 1))
   if (breakdowns === null)
     return { groups: rows.map((row) => ({ named: null, row: row.slice(1) })), hogql }
   const first = rows.slice(0, limit)
@@ -50,7 +50,7 @@ export async function queryGroups(
   const hides_other = breakdowns.hides_other || !grouped.has_others
   if (rows.length <= limit || hides_other) return { groups, hogql }
   const value_constants = first.map(([value]) => constant(String(value)))
-  const others = await ask(othersTree(grouped, value_constants))
+  const others = await run(othersTree(grouped, value_constants))
   const other = {
     breakdown: serializeValue(funnel, OTHER),
     breakdown_value: serializeValue(funnel, OTHER),
@@ -61,15 +61,15 @@ export async function queryGroups(
   }
 }
 
-async function askCohorts(
+async function queryCohorts(
   funnel: Funnel,
   grouped: GroupedFunnel,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<GroupedRows> {
   const groups: FunnelGroup[] = []
   const texts: string[] = []
   for (const cohort of funnel.breakdowns?.kind === 'cohorts' ? funnel.breakdowns.cohorts : []) {
-    const { rows, hogql } = await ask(
+    const { rows, hogql } = await run(
       select`select ${grouped.columns} from ${grouped.rows(cohort)}`,
     )
     texts.push(hogql)
@@ -109,10 +109,10 @@ function othersTree({ rows, columns }: GroupedFunnel, named: readonly Expr[]): S
 export async function queryOthers(
   funnel: Funnel,
   ranking: GroupRanking,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<Expr> {
   const limit = funnel.breakdowns?.kind === 'values' ? funnel.breakdowns.limit : 0
-  const { rows } = await ask(firstTree(ranking, [], limit))
+  const { rows } = await run(firstTree(ranking, [], limit))
   const kept = rows.map(([value]) => String(value)).filter((value) => !isOther([value]))
   return expr`not has(${call(
     'array',

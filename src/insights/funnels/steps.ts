@@ -10,7 +10,7 @@ import type { Funnel } from './definition.ts'
 import { type FunnelGroup, type GroupRanking, queryGroups } from './groups.ts'
 
 /** Counts and times of every step; with a breakdown a list of such lists. */
-export async function answerSteps(funnel: Funnel, ask: RunTree): Promise<InsightAnswer> {
+export async function answerSteps(funnel: Funnel, run: RunTree): Promise<InsightAnswer> {
   const count = funnel.steps.length
   const steps = Array.from({ length: count }, (_, step) => step)
   const counts = countsOf(funnel)
@@ -18,7 +18,7 @@ export async function answerSteps(funnel: Funnel, ask: RunTree): Promise<Insight
   const { groups, hogql } = await queryGroups(
     funnel,
     { ...rankSteps(funnel), columns: [...counts, ...times], has_others: true },
-    ask,
+    run,
   )
   if (funnel.breakdowns !== null) {
     return { results: groups.map((group) => stepsOf(funnel, group)), hogql }

@@ -18,15 +18,15 @@ const WIDTH_DEFAULT_S = 60
  * Bins from the fastest to the slowest, `[from, count]` in seconds, and the average. Refuses a
  * funnel of one step.
  */
-export async function answerTimeToConvert(funnel: Funnel, ask: RunTree): Promise<InsightAnswer> {
+export async function answerTimeToConvert(funnel: Funnel, run: RunTree): Promise<InsightAnswer> {
   const seconds = secondsTree(funnel)
-  const spread = await ask(
+  const spread = await run(
     select`select floor(min(seconds)), ceil(max(seconds)), round(avg(seconds), 2), count() from ${seconds}`,
   )
   const [least, most, average, count] = (spread.rows[0] ?? []).map(Number)
   const bins = binsOf(funnel, { least: least ?? 0, most: most ?? 0, count: count ?? 0 })
   const bin = expr`intDiv(toInt(floor(seconds)) - ${integer(bins.from_s)}, ${integer(bins.width_s)})`
-  const { rows, hogql } = await ask(
+  const { rows, hogql } = await run(
     select`select ${alias(bin, 'bin')}, count() from ${seconds} group by bin order by bin`,
   )
   const counts = new Map(rows.map(([index, people]) => [Number(index), Number(people)]))
@@ -44,11 +44,11 @@ type ConversionSpread = { readonly least: number; readonly most: number; readonl
 
 /** The slowest may be alone in a last bin. */
 function binsOf({ query }: Funnel, { least, most, count }: ConversionSpread) {
-  const request = query.funnelsFilter?.binCount ?? 'auto'
+  const bin_count = query.funnelsFilter?.binCount ?? 'auto'
   const bins =
-    request === 'auto'
+    bin_count === 'auto'
       ? between(Math.ceil(Math.cbrt(count)), BINS_CHOSEN_MAX)
-      : between(request, BINS_MAX)
+      : between(bin_count, BINS_MAX)
   if (count === 0) return { from_s: 0, width_s: Math.ceil(1 / bins), count: bins }
   const width_s = Math.ceil((most - least) / bins) || WIDTH_DEFAULT_S
   return { from_s: least, width_s, count: bins }

@@ -14,7 +14,7 @@ import { type FunnelGroup, queryGroups } from './groups.ts'
  * Conversion in percent per bucket; with a breakdown a series per value, sorted by value. Values beyond the limit have
  * no series ("Other"): shares of different values have no sum.
  */
-export async function answerTrends(funnel: Funnel, ask: RunTree): Promise<InsightAnswer> {
+export async function answerTrends(funnel: Funnel, run: RunTree): Promise<InsightAnswer> {
   const buckets = bucketsOf(funnel.range)
   const { groups, hogql } = await queryGroups(
     funnel,
@@ -25,11 +25,11 @@ export async function answerTrends(funnel: Funnel, ask: RunTree): Promise<Insigh
       rank: [expr`sum(entered)`],
       has_others: false,
     },
-    ask,
+    run,
   )
-  const match = funnel.breakdowns === null && groups.length === 0 ? [EMPTY_GROUP] : groups
-  requireNumbers(match.length * buckets.length)
-  const sorted = match.toSorted((a, b) => (valueText(a) < valueText(b) ? -1 : 1))
+  const shown = funnel.breakdowns === null && groups.length === 0 ? [EMPTY_GROUP] : groups
+  requireNumbers(shown.length * buckets.length)
+  const sorted = shown.toSorted((a, b) => (valueText(a) < valueText(b) ? -1 : 1))
   const results = await mapInSlices(sorted, (group) => seriesOf(group, buckets))
   return { results, hogql }
 }

@@ -17,7 +17,7 @@ type BinnedBreakdown = { readonly events: JoinExpr; readonly condition: Expr }
 export async function queryBins(
   items: readonly BreakdownItem[],
   { events, condition }: BinnedBreakdown,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<readonly SplitBy[]> {
   if (items.every(({ bin_count }) => bin_count === null)) {
     return items.map((item) => ({ item, edges: null }))
@@ -30,11 +30,11 @@ export async function queryBins(
       ? []
       : [expr`minIf(${number}, ${is_finite})`, expr`maxIf(${number}, ${is_finite})`]
   })
-  const { rows } = await ask(select`select ${ends} from ${events} where ${condition}`)
-  const match = [...(rows[0] ?? [])]
+  const { rows } = await run(select`select ${ends} from ${events} where ${condition}`)
+  const bounds = [...(rows[0] ?? [])]
   return items.map((item) => {
     if (item.bin_count === null) return { item, edges: null }
-    const [least, most] = match.splice(0, 2)
+    const [least, most] = bounds.splice(0, 2)
     const is_empty = typeof least !== 'number' || typeof most !== 'number'
     return { item, edges: is_empty ? [] : binEdges(least, most, item.bin_count) }
   })

@@ -53,8 +53,8 @@ const ATTR = 'query__breakdownFilter'
 /** Parses the breakdowns of a query; null for none. Refuses unknown types, and cohorts that are not ids. */
 export function readBreakdowns(filter: BreakdownFilter | null | undefined): Breakdowns | null {
   if (filter === null || filter === undefined) return null
-  const request = filter.breakdown ?? null
-  const listed = Array.isArray(request) ? request : request === null ? [] : [request]
+  const breakdown = filter.breakdown ?? null
+  const listed = Array.isArray(breakdown) ? breakdown : breakdown === null ? [] : [breakdown]
   const several = filter.breakdowns ?? []
   const cohorts = several.length === 0 ? listed : several.map(({ property }) => property)
   const is_of_cohorts =

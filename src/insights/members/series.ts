@@ -99,8 +99,8 @@ export function actionOf({ series, index }: SeriesAt, context: InsightContext): 
 
 /** The series at an index. Refuses indexes out of range. */
 export function getSeries(series: readonly Series[], index: number): SeriesAt {
-  const match = series[index]
-  if (match !== undefined) return { series: match, index }
+  const found = series[index]
+  if (found !== undefined) return { series: found, index }
   throw refuseMember(`There is no series ${index}.`, 'query__series')
 }
 

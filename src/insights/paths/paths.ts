@@ -26,10 +26,10 @@ type PathEdge = {
  */
 export const PATHS: InsightKind<PathsQuery> = {
   rangeOf: (query, dates) => freshnessOf(readRange(query, dates)),
-  answer: async (query, context, ask) => {
-    const range = readRange(query, context, { earliest_us: await firstEvent(query, ask) })
+  answer: async (query, context, run) => {
+    const range = readRange(query, context, { earliest_us: await firstEvent(query, run) })
     const limit = query.pathsFilter.edgeLimit ?? EDGES_DEFAULT
-    const { rows, hogql } = await ask(pathEdges({ query, context, range }, limit))
+    const { rows, hogql } = await run(pathEdges({ query, context, range }, limit))
     const edges = rows.map(([source, target, value, took_ms]) => ({
       source: String(source),
       target: String(target),

@@ -28,7 +28,7 @@ export async function retentionActors(
   query: RetentionQuery,
   point: ActorsPoint,
   context: InsightContext,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<SelectQuery> {
   const plan = planRetention(query, context)
   const start = point.steps ?? 0
@@ -37,7 +37,7 @@ export async function retentionActors(
     throw refuseMember(detail, 'query__source__interval')
   }
   const breakdowns = readBreakdowns(query.breakdownFilter)
-  const request = { query, plan, context, ask }
+  const request = { query, plan, context, run }
   const tree = isOfColumns(plan, breakdowns, point)
     ? await columnsTree(request, breakdowns, point)
     : retentionTree(query, plan, context, splitOf(breakdowns, point))
@@ -72,12 +72,12 @@ function isOfColumns(
 
 /** Rows of `retentionTree` of a value, or of those beyond the limit; an actor of several of them has one row per start. */
 async function columnsTree(
-  { query, plan, context, ask }: RetentionRequest,
+  { query, plan, context, run }: RetentionRequest,
   { items, limit }: ValueBreakdowns,
   { breakdown }: ActorsPoint,
 ): Promise<SelectQuery> {
   const condition = retentionCondition(query, plan, context)
-  const split = await queryBins(items, { events: eventsOf(query), condition }, ask)
+  const split = await queryBins(items, { events: eventsOf(query), condition }, run)
   const values = split.map(({ item, edges }) => breakdownText(item, edges))
   const tree = retentionTree(query, plan, context, { values, condition: null })
   const names = items.map((_, index) => field([`value_${index}`]))

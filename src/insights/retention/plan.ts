@@ -50,7 +50,7 @@ export type RetentionRequest = {
   readonly query: RetentionQuery
   readonly plan: RetentionPlan
   readonly context: InsightContext
-  readonly ask: RunTree
+  readonly run: RunTree
 }
 
 const STARTS = {

@@ -34,10 +34,10 @@ export const RETENTION_QUERY: InsightKind<RetentionQuery> = {
     const { range } = planRetention(query, dates)
     return { ...patientFreshnessOf(range), ends_at_ms: Number(range.to_us / 1000n) }
   },
-  answer: async (input, context, ask) => {
-    const query = await sinceFirstEvent(input, context, ask)
+  answer: async (input, context, run) => {
+    const query = await sinceFirstEvent(input, context, run)
     const plan = planRetention(query, context)
-    const request = { query, plan, context, ask }
+    const request = { query, plan, context, run }
     const breakdowns = readBreakdowns(query.breakdownFilter)
     const { tables, hogql } = await tablesOf(request, breakdowns)
     requireCells(tables.length, plan)
@@ -71,7 +71,7 @@ async function tablesOf(
 ): Promise<RetentionTables> {
   if (breakdowns === null) {
     const tree = countTree(treeOf(request, { values: [], condition: null }))
-    const { rows, hogql } = await queryAll(tree, request.context, request.ask)
+    const { rows, hogql } = await queryAll(tree, request.context, request.run)
     return { tables: [{ value: undefined, counts: countsOf(rows) }], hogql }
   }
   return breakdowns.kind === 'cohorts'
@@ -91,7 +91,7 @@ async function tablesOfCohorts(
     const condition =
       cohort === 'all' ? null : compare(field(['person_id']), 'in cohort', integer(cohort))
     const tree = countTree(treeOf(request, { values: [], condition }))
-    const { rows, hogql } = await queryAll(tree, request.context, request.ask)
+    const { rows, hogql } = await queryAll(tree, request.context, request.run)
     tables.push({ value: cohort === 'all' ? EVERYBODY : cohort, counts: countsOf(rows) })
     texts.push(hogql)
   }
@@ -104,14 +104,14 @@ async function tablesOfValues(
   request: RetentionRequest,
   breakdowns: RetentionValues,
 ): Promise<RetentionTables> {
-  const { query, plan, context, ask } = request
+  const { query, plan, context, run } = request
   const binned = {
     events: eventsOf(query),
     condition: retentionCondition(query, plan, context),
   }
-  const tree = treeOf(request, splitBy(await queryBins(breakdowns.items, binned, ask)))
+  const tree = treeOf(request, splitBy(await queryBins(breakdowns.items, binned, run)))
   const ranked = rankedTree(tree, breakdowns)
-  const { rows, hogql } = await queryAll(ranked, context, ask)
+  const { rows, hogql } = await queryAll(ranked, context, run)
   const tables = new Map<string, [unknown, Map<string, number>]>()
   const slices = new Slices()
   for (const [value, start, offset, actors] of rows) {
@@ -152,10 +152,10 @@ function rankedTree(
   const value = is_multiple ? call('array', columns) : only
   const other = is_multiple ? call('array', [constant(OTHER_VALUES)]) : constant(OTHER_VALUES)
   const pairs = select`select ${value} as value, start, arrayJoin(offsets) as offset from ${tree}`
-  const count_tree = select`select value, start, offset, count() as actors from ${pairs}
+  const counts = select`select value, start, offset, count() as actors from ${pairs}
     group by value, start, offset`
   const sized = select`select value, start, offset, actors,
-      sum(if(offset = 0, actors, 0)) over (partition by value) as size from ${count_tree}`
+      sum(if(offset = 0, actors, 0)) over (partition by value) as size from ${counts}`
   const placed = select`select value, start, offset, actors,
       dense_rank() over (order by size desc, value) as place from ${sized}`
   const among = expr`place <= ${integer(limit)}`

@@ -139,10 +139,10 @@ function everValues({ split }: RetentionTreeRequest): readonly Expr[] {
 function backIn(offsets: Expr, plan: RetentionPlan): Expr {
   const ahead = expr`arrayFilter(offset -> offset > 0 and offset <= ${integer(plan.ahead_max)}, ${offsets})`
   const often = plan.is_rolling && plan.occurrences_min > 1 ? keepFrequent(ahead, plan) : ahead
-  const count_tree =
+  const bracketed =
     plan.brackets === null ? often : expr`arrayMap(offset -> ${bracketOf(plan.brackets)}, ${often})`
   const once =
-    plan.is_rolling || plan.brackets !== null ? expr`arrayDistinct(${count_tree})` : count_tree
+    plan.is_rolling || plan.brackets !== null ? expr`arrayDistinct(${bracketed})` : bracketed
   const all = expr`arrayConcat([0], ${once})`
   return plan.is_cumulative ? expr`range(0, arrayMax(${all}) + 1)` : all
 }

@@ -42,9 +42,9 @@ export async function trendsActors(
   query: TrendsQuery,
   point: ActorsPoint,
   context: InsightContext,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<SelectQuery> {
-  const counted = await countedAt(query, point, context, ask)
+  const counted = await countedAt(query, point, context, run)
   if (counted.firsts !== null) {
     return select`select actor as actor_id, 1 as event_count from ${counted.firsts}`
   }
@@ -58,9 +58,9 @@ export async function trendsEvents(
   query: TrendsQuery,
   point: ActorsPoint,
   context: InsightContext,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<Expr> {
-  const { plan, condition, firsts } = await countedAt(query, point, context, ask)
+  const { plan, condition, firsts } = await countedAt(query, point, context, run)
   if (firsts === null) return condition
   const event = tuple([actorOfSeries(plan.series), field(['timestamp'])])
   return allOf(condition, compare(event, 'in', select`select actor, first_at from ${firsts}`))
@@ -78,11 +78,11 @@ async function countedAt(
   query: TrendsQuery,
   point: ActorsPoint,
   context: InsightContext,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<CountedEvents> {
   const line = lineOf(query, point, context)
   const values = valuesOf(line, point)
-  const whole = await withEdges(line, values, ask)
+  const whole = await withEdges(line, values, run)
   const plan = atPoint(whole, point)
   const math = mathOf(plan.series, plan.range.interval)
   if (math.kind !== 'first_time') {
@@ -105,7 +105,7 @@ async function countedAt(
 async function withEdges(
   line: TrendsPlan,
   values: readonly string[],
-  ask: RunTree,
+  run: RunTree,
 ): Promise<TrendsPlan> {
   const { query, context, split } = line
   const needs_edges = split.map(
@@ -113,7 +113,7 @@ async function withEdges(
       item.bin_count !== null && (values[index] === NO_VALUE || values.includes(OTHER_VALUES)),
   )
   if (!needs_edges.includes(true)) return line
-  const whole = await splitOf(query, { context, range: trendsRange(query, context), ask })
+  const whole = await splitOf(query, { context, range: trendsRange(query, context), run })
   return {
     ...line,
     split: split.map((one, index) => (needs_edges[index] ? (whole[index] ?? one) : one)),

@@ -126,9 +126,9 @@ function readLetter(letter: string, { series_count, attr }: FormulaReader): Form
 }
 
 function unreadable({ tokens, at, attr }: FormulaReader): Refusal {
-  const match = tokens[at]?.text
+  const token = tokens[at]?.text
   return refuseMember(
-    match === undefined ? 'The formula ends too early.' : `${match} does not fit in the formula.`,
+    token === undefined ? 'The formula ends too early.' : `${token} does not fit in the formula.`,
     attr,
   )
 }

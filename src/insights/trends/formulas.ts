@@ -108,8 +108,8 @@ async function evaluate(
   const { plan, line } = first
   const by_series = new Map(lines.toReversed().map((one) => [one.plan.series.index, one.line]))
   const series = plan.query.series.map((_, index) => {
-    const match = by_series.get(index)
-    return plan.is_total ? [match?.total ?? 0] : (match?.data ?? [])
+    const answered = by_series.get(index)
+    return plan.is_total ? [answered?.total ?? 0] : (answered?.data ?? [])
   })
   const steps = plan.is_total ? 1 : line.data.length
   const data: number[] = []

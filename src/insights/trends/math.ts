@@ -73,13 +73,13 @@ export function mathOf({ series, index }: SeriesAt, interval: Interval): SeriesM
     const text = requireMember(series.math_hogql, `${attr}_hogql`)
     return { kind: 'events', value: readExpression(text, `${attr}_hogql`), is_scaled: false }
   }
-  const count_tree = PER_ACTOR.exec(name)?.[1]
-  const aggregate = AGGREGATES.get(count_tree ?? name)
+  const per_actor = PER_ACTOR.exec(name)?.[1]
+  const aggregate = AGGREGATES.get(per_actor ?? name)
   if (aggregate === undefined) {
     const detail = `Unknown math: ${JSON.stringify(name.slice(0, 100))}`
     throw refuseMember(detail, attr)
   }
-  if (count_tree !== undefined) return { kind: 'per_actor', aggregate }
+  if (per_actor !== undefined) return { kind: 'per_actor', aggregate }
   return propertyMath(series, aggregate, requireMember(series.math_property, `${attr}_property`))
 }
 

@@ -15,9 +15,9 @@ import { linesOfRows } from './values.ts'
 export async function trendsOptions(
   query: TrendsQuery,
   context: InsightContext,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<PointOptions> {
-  const range = trendsRange(query, context, await firstEvent(query, ask))
+  const range = trendsRange(query, context, await firstEvent(query, run))
   const days = bucketsOf(range).map(({ day, label }) => ({ label, value: day }))
   return {
     ...NO_OPTIONS,
@@ -27,13 +27,13 @@ export async function trendsOptions(
       value,
     })),
     compare: query.compareFilter?.compare === true ? COMPARED : null,
-    ...(await valueOptions(query, { context, range, ask })),
+    ...(await valueOptions(query, { context, range, run })),
   }
 }
 
 async function valueOptions(
   query: TrendsQuery,
-  { context, range, ask }: TrendsContext,
+  { context, range, run }: TrendsContext,
 ): Promise<Partial<PointOptions>> {
   const breakdowns = trendsBreakdowns(query)
   if (breakdowns === null) return {}
@@ -44,15 +44,15 @@ async function valueOptions(
       breakdown: breakdowns.cohorts.map((cohort) => ({ label: nameOf(cohort), value: cohort })),
     }
   }
-  const split = await splitOf(query, { context, range, ask })
-  const match: (readonly string[])[] = []
+  const split = await splitOf(query, { context, range, run })
+  const found_values: (readonly string[])[] = []
   for (const plan of planLines({ ...query, compareFilter: null }, context, range, split)) {
-    const { rows } = await queryAll(trendsTree(plan), context, ask)
+    const { rows } = await queryAll(trendsTree(plan), context, run)
     const lines = await linesOfRows(plan, rows)
-    match.push(...lines.map(({ values }) => values))
+    found_values.push(...lines.map(({ values }) => values))
   }
   const columns = breakdowns.items.map((_, index) => {
-    const values = new Set(match.map((one) => one[index] ?? ''))
+    const values = new Set(found_values.map((one) => one[index] ?? ''))
     return { values: [...values].map((value) => ({ label: breakdownLabel([value]), value })) }
   })
   return breakdowns.is_multiple ? { breakdowns: columns } : { breakdown: columns[0]?.values ?? [] }

@@ -27,8 +27,8 @@ import { linesOfRows } from './values.ts'
 
 export const TRENDS: InsightKind<TrendsQuery> = {
   rangeOf: (query, dates) => freshnessOf(trendsRange(query, dates)),
-  answer: async (query, context, ask) => {
-    const range = trendsRange(query, context, await firstEvent(query, ask))
+  answer: async (query, context, run) => {
+    const range = trendsRange(query, context, await firstEvent(query, run))
     await prepareBuckets(range)
     requireFirstBucket(range)
     if (query.series.length === 0) {
@@ -36,13 +36,13 @@ export const TRENDS: InsightKind<TrendsQuery> = {
       return { results: [], hogql: '', metadata }
     }
     const formulas = formulasOf(query)
-    const split = await splitOf(query, { context, range, ask })
+    const split = await splitOf(query, { context, range, run })
     const answered: AnsweredLine[] = []
     const texts: string[] = []
     let numbers = 0
     for (const plan of planLines(query, context, range, split)) {
       await prepareBuckets(plan.range)
-      const { rows, hogql } = await queryAll(trendsTree(plan), context, ask)
+      const { rows, hogql } = await queryAll(trendsTree(plan), context, run)
       texts.push(hogql)
       const lines = await linesOfRows(plan, rows)
       // Totals are returned with their days too.
@@ -74,10 +74,10 @@ export const TRENDS: InsightKind<TrendsQuery> = {
 export async function queryAll(
   tree: Select,
   { rows_max }: InsightContext,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<InsightRows> {
-  const request = await ask(tree)
-  if (!request.has_more) return request
+  const answer = await run(tree)
+  if (!answer.has_more) return answer
   const detail = `The answer has more than ${rows_max} numbers: ask for fewer values, or longer steps.`
   throw new Refusal('query_too_large', detail, { attr: 'query__breakdownFilter' })
 }
@@ -86,13 +86,13 @@ export async function queryAll(
 export type TrendsContext = {
   readonly context: InsightContext
   readonly range: InsightDateRange
-  readonly ask: RunTree
+  readonly run: RunTree
 }
 
 /** The breakdown; histogram bins span the minimum and maximum over all series. */
 export async function splitOf(
   query: TrendsQuery,
-  { context, range, ask }: TrendsContext,
+  { context, range, run }: TrendsContext,
 ): Promise<readonly SplitBy[]> {
   const breakdowns = trendsBreakdowns(query)
   const items = breakdowns?.kind === 'values' ? breakdowns.items : []
@@ -100,5 +100,5 @@ export async function splitOf(
     allOf(seriesCondition(getSeries(query.series, index), context)),
   )
   const condition = allOf(withinRange(inWholeSteps(range)), or(any), queryCondition(query, context))
-  return queryBins(items, { events: eventsOf(query), condition }, ask)
+  return queryBins(items, { events: eventsOf(query), condition }, run)
 }

@@ -31,9 +31,9 @@ export async function linesOfRows(
 }
 
 function totalsOf(plan: TrendsPlan, rows: readonly (readonly unknown[])[]): readonly TrendsLine[] {
-  const count_tree = rows.length === 0 && plan.split.length === 0 ? [[0]] : rows
+  const total_rows = rows.length === 0 && plan.split.length === 0 ? [[0]] : rows
   const scale = scaleOf(plan)
-  return count_tree.map((row) => ({
+  return total_rows.map((row) => ({
     values: row.slice(0, -1).map(String),
     data: [],
     total: scale(numberOf(row.at(-1))),
@@ -49,21 +49,24 @@ async function seriesOf(
   const buckets = bucketsOf(plan.range)
   const find = stepFinder(plan, buckets)
   const empty = (): number[] => Array.from({ length: buckets.length }, () => 0)
-  const match = new Map<string, { readonly values: readonly string[]; readonly data: number[] }>()
-  if (plan.split.length === 0) match.set('[]', { values: [], data: empty() })
+  const by_values = new Map<
+    string,
+    { readonly values: readonly string[]; readonly data: number[] }
+  >()
+  if (plan.split.length === 0) by_values.set('[]', { values: [], data: empty() })
   for (const row of rows) {
     const values = row.slice(1, -1).map(String)
     const key = JSON.stringify(values)
-    if (!match.has(key)) requireNumbers((match.size + 1) * buckets.length)
-    const line = match.get(key) ?? { values, data: empty() }
-    match.set(key, line)
+    if (!by_values.has(key)) requireNumbers((by_values.size + 1) * buckets.length)
+    const line = by_values.get(key) ?? { values, data: empty() }
+    by_values.set(key, line)
     const step = find(row[0])
     if (step !== null) line.data[step] = (line.data[step] ?? 0) + numberOf(row.at(-1))
     if (slices.isOver()) await slices.end()
   }
   const scale = scaleOf(plan)
   const lines: TrendsLine[] = []
-  for (const { values, data } of match.values()) {
+  for (const { values, data } of by_values.values()) {
     const shown = await shownData(plan, data.map(scale), slices)
     const total = isCumulative(plan.query) ? (shown.at(-1) ?? 0) : sumOf(shown)
     lines.push({ values, data: shown, total })

@@ -68,28 +68,28 @@ const EXTERNAL_CLICKS: EventTable = {
 
 export const WEB_EXTERNAL_CLICKS: InsightKind<WebExternalClicksTableQuery> = {
   rangeOf: (query, dates) => freshnessOf(periodsOf(query, dates).current),
-  answer: (query, context, ask) => answerTable(EXTERNAL_CLICKS, { query, context, ask }),
+  answer: (query, context, run) => answerTable(EXTERNAL_CLICKS, { query, context, run }),
 }
 
 /** Answers `breakdownBy: FrustrationMetrics`. */
 export function answerFrustration(
   query: WebStatsTableQuery,
   context: InsightContext,
-  ask: RunTree,
+  run: RunTree,
 ): Promise<InsightAnswer> {
-  return answerTable(FRUSTRATION, { query, context, ask })
+  return answerTable(FRUSTRATION, { query, context, run })
 }
 
 type EventTableRequest = {
   readonly query: EventTableQuery
   readonly context: InsightContext
-  readonly ask: RunTree
+  readonly run: RunTree
 }
 
 /** Rows of a value and, per figure, now and in the comparison period; the largest first. */
 async function answerTable(table: EventTable, request: EventTableRequest): Promise<InsightAnswer> {
-  const { context, ask } = request
-  const query = await sinceFirstEvent(request.query, context, ask)
+  const { context, run } = request
+  const query = await sinceFirstEvent(request.query, context, run)
   const periods = periodsOf(query, context)
   const columns = table.figures.flatMap(({ name, of }) =>
     TIMES.map((time) => alias(of(isWithin(periods, time)), `${name}_${time}`)),
@@ -108,7 +108,7 @@ async function answerTable(table: EventTable, request: EventTableRequest): Promi
     table.figures.filter((figure) => figure.name === name),
   )
   const order_by = webOrders({ orderBy: query.orderBy, columns: table.figures, usual })
-  const rows = await queryPage({ ...tree, order_by }, page, { ask, rows_max: context.rows_max })
+  const rows = await queryPage({ ...tree, order_by }, page, { run, rows_max: context.rows_max })
   const is_compared = periods.previous !== null
   return {
     results: await mapInSlices(rows.rows, ([name, ...cells]) => [

@@ -66,11 +66,11 @@ const GOAL_FIGURES: readonly OverviewFigure[] = [
 
 export const WEB_OVERVIEW: InsightKind<WebOverviewQuery> = {
   rangeOf: (query, dates) => freshnessOf(periodsOf(query, dates).current),
-  answer: async (input, context, ask) => {
-    const query = await sinceFirstEvent(input, context, ask)
+  answer: async (input, context, run) => {
+    const query = await sinceFirstEvent(input, context, run)
     const periods = periodsOf(query, context)
     const figures = goalCondition(query, context) === null ? FIGURES : GOAL_FIGURES
-    const { rows, hogql } = await ask(overviewTree(query, context, { periods, figures }))
+    const { rows, hogql } = await run(overviewTree(query, context, { periods, figures }))
     const [row = []] = rows
     return {
       results: figures.map((figure, index) => {

@@ -105,9 +105,9 @@ export function visitsTree(
   const counted = select`select ${[expr`events.$session_id as session_id`, ...(is_of_events ? value : [])]},
       argMin(person_id, timestamp) as visitor, ${who} as goal_person, ${counts}
     from ${sampledEvents(query)} where ${conditionOf({ query, context, periods, goal })} group by ${keys}`
-  const count_tree = TIMES.flatMap((time) => [views(time), goals(time)])
+  const columns = TIMES.flatMap((time) => [views(time), goals(time)])
   const { from_us, to_us } = boundsOf(periods)
-  return select`select ${[...(is_of_events ? [field(['value'])] : value), ...count_tree]}, visitor, goal_person,
+  return select`select ${[...(is_of_events ? [field(['value'])] : value), ...columns]}, visitor, goal_person,
       session.$start_timestamp as start, ${more}
     from ${counted} as views join sessions as session on session.session_id = views.session_id
     where session.$start_timestamp >= ${instant(from_us)} and session.$start_timestamp <= ${instant(to_us)}`

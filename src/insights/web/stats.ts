@@ -86,16 +86,16 @@ const PAGE_TIMES = {
 
 export const WEB_STATS: InsightKind<WebStatsTableQuery> = {
   rangeOf: (query, dates) => freshnessOf(periodsOf(query, dates).current),
-  answer: async (input, context, ask) => {
+  answer: async (input, context, run) => {
     const { breakdownBy } = input
-    if (breakdownBy === 'FrustrationMetrics') return await answerFrustration(input, context, ask)
-    const query = await sinceFirstEvent(input, context, ask)
+    if (breakdownBy === 'FrustrationMetrics') return await answerFrustration(input, context, run)
+    const query = await sinceFirstEvent(input, context, run)
     const table = tableOf(query, breakdownBy, context)
     const page = readRowPage(query, context)
     const { columns: figures } = table
     const orders = { orderBy: query.orderBy, columns: figures, usual: figures.slice(0, 2) }
     const tree = { ...table.tree, order_by: webOrders(orders) }
-    const rows = await queryPage(tree, page, { ask, rows_max: context.rows_max })
+    const rows = await queryPage(tree, page, { run, rows_max: context.rows_max })
     const columns = ['breakdown_value', ...table.columns.map(({ name }) => name)]
     const is_compared = periodsOf(query, context).previous !== null
     return {
@@ -152,14 +152,14 @@ function tableOf(
   })
   const either = expr`${wasVisited(periods, 'now')} or ${wasVisited(periods, 'then')}`
   const has_row = split.shows_none ? either : expr`(${either}) and value is not null`
-  const count_tree = select`select value, ${pairs(figures, periods)} from ${visits}
+  const counts = select`select value, ${pairs(figures, periods)} from ${visits}
     where ${has_row} group by value`
   const times = is_page ? pageTimesOf(query) : []
-  if (times.length === 0) return { tree: count_tree, columns: figures }
+  if (times.length === 0) return { tree: counts, columns: figures }
   const columns = [...figures, ...times].flatMap(({ name }) =>
     TIMES.map((time) => field([`${name}_${time}`])),
   )
-  const tree = select`select value, ${columns} from ${count_tree} as counted
+  const tree = select`select value, ${columns} from ${counts} as counted
     left join ${pageTimesTree(query, context, periods)} as pages on counted.value = pages.path`
   return { tree, columns: [...figures, ...times] }
 }

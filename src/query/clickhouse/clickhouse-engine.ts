@@ -1,4 +1,4 @@
-/** Asks ClickHouse instead of the worker: the same `ask`, its queue and fairness, limits per query, a stop that stops it there. */
+/** Queries ClickHouse instead of the worker: the same `run`, its queue and fairness, limits per query, a stop that stops it there. */
 
 import { MIB, readAtMost } from '../../bytes.ts'
 import { Refusal } from '../../errors.ts'
@@ -47,13 +47,13 @@ type ClickHouseEngineOptions = {
   readonly writer: ClickHouseClient
   readonly limits: ClickHouseLimits
   /** Computes folds over the events of actors, which ClickHouse cannot. */
-  readonly folding: Pick<QueryEngine, 'ask'>
+  readonly folding: Pick<QueryEngine, 'run'>
   readonly data_dir: string
   readonly log: ClickHouseLog
 }
 
-type Ask = QueryEngine['ask']
-type EngineAskOptions = Parameters<Ask>[1]
+type RunInEngine = QueryEngine['run']
+type EngineRunOptions = Parameters<RunInEngine>[1]
 
 type GatherTerms = {
   readonly stop: AbortSignal
@@ -61,7 +61,7 @@ type GatherTerms = {
 }
 
 /** A query that waits for its turn or runs. */
-type QueuedAsk = QueueEntry & { readonly begin: () => void }
+type QueuedRun = QueueEntry & { readonly begin: () => void }
 
 /** HogQL's meaning of SQL, and the form of rows. Sent with every query. */
 const SETTINGS = {
@@ -103,9 +103,9 @@ const PART_LENGTH = 256 * 1024
 const EXCEPTION_LENGTH_MAX = 16_384
 const PLAN_BYTES_MAX = MIB
 
-export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
+export class ClickHouseEngine implements Pick<QueryEngine, 'run'> {
   readonly #options: ClickHouseEngineOptions
-  readonly #queue: ProjectQueue<QueuedAsk>
+  readonly #queue: ProjectQueue<QueuedRun>
   readonly #leaving = new AbortController()
   readonly #room: GatheredRoom
   readonly #unanswered: UnansweredLog
@@ -132,26 +132,26 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
   }
 
   /** Answers a compiled query. Refuses as the one-machine engine does, with the same codes. */
-  async ask(query: WorkerQuery, options: EngineAskOptions): Promise<WorkerAnswer> {
+  async run(query: WorkerQuery, options: EngineRunOptions): Promise<WorkerAnswer> {
     const { timeout_ms, signal, onBegin } = options
     if (this.#leaving.signal.aborted) throw stopping()
     if (signal?.aborted) throw refuseCancelled()
     const { project_id } = query
-    if (options.is_patient !== true && this.#queue.isFull(project_id)) throw refuseFullQueue()
+    if (options.is_background !== true && this.#queue.isFull(project_id)) throw refuseFullQueue()
     const deadline = new AbortController()
     const timer = setTimeout(() => deadline.abort(), timeout_ms)
     const ends = [this.#leaving.signal, deadline.signal, ...(signal === undefined ? [] : [signal])]
     const stop = AbortSignal.any(ends)
     this.#last_id += 1
     const turn = Promise.withResolvers<void>()
-    const entry: QueuedAsk = { id: this.#last_id, project_id, begin: turn.resolve }
+    const entry: QueuedRun = { id: this.#last_id, project_id, begin: turn.resolve }
     try {
       this.#queue.add(entry)
       this.#beginNext()
       await Promise.race([turn.promise, whenAborted(stop)])
       if (stop.aborted) throw refuseCancelled()
       onBegin?.(() => Promise.resolve(null))
-      const answer = await this.#run(query, options, stop)
+      const answer = await this.#execute(query, options, stop)
       this.#unanswered.noteAnswer()
       return answer
     } catch (error) {
@@ -181,7 +181,11 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
       next.begin()
   }
 
-  #run(query: WorkerQuery, options: EngineAskOptions, stop: AbortSignal): Promise<WorkerAnswer> {
+  #execute(
+    query: WorkerQuery,
+    options: EngineRunOptions,
+    stop: AbortSignal,
+  ): Promise<WorkerAnswer> {
     if (query.is_plan === true) return this.#explain(query, options, stop)
     if (query.gathers !== undefined)
       return this.#askFiles(query, options, { stop, gather_limits: FOLD_LIMITS })
@@ -191,12 +195,12 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
   }
 
   /** Gathers the whole answer, and writes it in the query process. */
-  #write(query: WorkerQuery, options: EngineAskOptions, stop: AbortSignal): Promise<WorkerAnswer> {
+  #write(query: WorkerQuery, options: EngineRunOptions, stop: AbortSignal): Promise<WorkerAnswer> {
     const { sql, values, file_statement } = query
     if (file_statement === undefined)
       throw new Refusal(
         'invalid_input',
-        'A type of the columns has no form in such a file of ClickHouse. Ask for CSV or NDJSON.',
+        'A type of the columns has no form in such a file of ClickHouse. RunInEngine for CSV or NDJSON.',
       )
     const written = { ...query, ...file_statement, gathers: [{ sql, values }] }
     return this.#askFiles(written, options, { stop, gather_limits: {} })
@@ -204,7 +208,7 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
 
   async #answer(
     query: WorkerQuery,
-    options: EngineAskOptions,
+    options: EngineRunOptions,
     stop: AbortSignal,
   ): Promise<WorkerAnswer> {
     const { result_bytes_max } = this.#options.limits
@@ -237,7 +241,7 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
   /** Asks for the plans of the statements that ClickHouse runs: rows of a name and a text. */
   async #explain(
     query: WorkerQuery,
-    options: EngineAskOptions,
+    options: EngineRunOptions,
     stop: AbortSignal,
   ): Promise<WorkerAnswer> {
     const { gathers = [query], project_id } = query
@@ -259,7 +263,7 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
   /** Gathers rows into files, and answers from them in the query process. */
   async #askFiles(
     query: WorkerQuery,
-    options: EngineAskOptions,
+    options: EngineRunOptions,
     { stop, gather_limits }: GatherTerms,
   ): Promise<WorkerAnswer> {
     const { folding, data_dir } = this.#options
@@ -280,10 +284,10 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'ask'> {
     })
     try {
       const { onPart } = options
-      return await folding.ask(files.query, {
+      return await folding.run(files.query, {
         timeout_ms: Math.max(1, ends_at - performance.now()),
         signal: stop,
-        is_patient: true,
+        is_background: true,
         ...(onPart === undefined ? {} : { onPart }),
       })
     } finally {
@@ -449,7 +453,7 @@ const isWrittenHere = ({ parts }: WorkerQuery): boolean =>
 /** Collects the rows of an answer, or sends them in parts. */
 class AnswerRows {
   readonly #query: WorkerQuery
-  readonly #onPart: EngineAskOptions['onPart']
+  readonly #onPart: EngineRunOptions['onPart']
   readonly #bytes_max: number
   readonly #reading: RowReading
   readonly #writeRow: ((values: readonly string[]) => string) | null
@@ -459,7 +463,7 @@ class AnswerRows {
   #row_count = 0
   #has_more = false
 
-  constructor(query: WorkerQuery, { onPart }: EngineAskOptions, bytes_max: number) {
+  constructor(query: WorkerQuery, { onPart }: EngineRunOptions, bytes_max: number) {
     this.#query = query
     this.#onPart = onPart
     this.#bytes_max = bytes_max

@@ -10,17 +10,17 @@ type WaitForProject = (project_id: number) => Promise<boolean>
 
 const RETRY_AFTER_S = 5
 
-export class FreshEngine implements Pick<QueryEngine, 'ask'> {
-  readonly #engine: Pick<QueryEngine, 'ask'>
+export class FreshEngine implements Pick<QueryEngine, 'run'> {
+  readonly #engine: Pick<QueryEngine, 'run'>
   readonly #waitForProject: WaitForProject
 
-  constructor(engine: Pick<QueryEngine, 'ask'>, waitForProject: WaitForProject) {
+  constructor(engine: Pick<QueryEngine, 'run'>, waitForProject: WaitForProject) {
     this.#engine = engine
     this.#waitForProject = waitForProject
   }
 
   /** Refuses with `storage_unavailable` when ClickHouse does not follow. */
-  async ask(query: WorkerQuery, options: Parameters<QueryEngine['ask']>[1]): Promise<WorkerAnswer> {
+  async run(query: WorkerQuery, options: Parameters<QueryEngine['run']>[1]): Promise<WorkerAnswer> {
     if (!(await this.#waitForProject(query.project_id)))
       throw new Refusal(
         'storage_unavailable',
@@ -28,6 +28,6 @@ export class FreshEngine implements Pick<QueryEngine, 'ask'> {
         { retry_after_s: RETRY_AFTER_S },
       )
     if (options.signal?.aborted) throw refuseCancelled()
-    return this.#engine.ask(query, options)
+    return this.#engine.run(query, options)
   }
 }

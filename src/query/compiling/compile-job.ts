@@ -12,7 +12,12 @@ import type {
 } from '../../hogql/context.ts'
 import { parseSelect } from '../../hogql/parser/parser.ts'
 import type { Select } from '../../hogql/syntax/ast.ts'
-import { ACTION_WORD, FILTERS_WORD, wordsOfTree } from '../../hogql/syntax/named-words.ts'
+import {
+  ACTION_WORD,
+  FILTERS_WORD,
+  namesCohorts,
+  wordsOfTree,
+} from '../../hogql/syntax/named-words.ts'
 import type { SavedAction } from '../../insights/members/actions.ts'
 import { compileContext } from '../kinds/compile-context.ts'
 import { type Filters, fillFilters } from '../kinds/filters.ts'
@@ -108,7 +113,21 @@ export function compileTextWithin(
   )
 }
 
-/** Rebuilds the context on the compile thread. */
+/** Copies the definitions that a query of these words may read, to send them to the compile thread. */
+export function sendContext(words: ReadonlySet<string>, context: QueryContext): SentContext {
+  const { id, timezone, week_start_day, hidden_tables } = context.project
+  return {
+    project: { id, timezone, week_start_day, hidden_tables },
+    property_types: context.property_types,
+    clickhouse: context.clickhouse ?? null,
+    group_types: context.group_types ?? new Map(),
+    cohorts: namesCohorts(words) ? (context.cohorts?.() ?? []) : [],
+    actions: words.has(ACTION_WORD) ? (context.actions?.() ?? []) : [],
+    rows_max: context.rows_max,
+  }
+}
+
+/** Rebuilds the context on the compile thread: the reverse of `sendContext`. */
 export function receiveContext(input: SentContext): QueryContext {
   return {
     project: input.project,

@@ -14,9 +14,9 @@ import {
   type CompileSubject,
   compileTextWithin,
   compileTreeWithin,
+  sendContext,
 } from './compile-job.ts'
 import { loadResources } from './load-resources.ts'
-import { sendContext } from './send-context.ts'
 import type { ThreadJob, ThreadJobs } from './thread-jobs.ts'
 
 /** Longer texts are also parsed on the compile thread; shorter ones are parsed inline and cached. */

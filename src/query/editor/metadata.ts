@@ -2,8 +2,8 @@
 import type { HogQLMetadata } from '../../contract/analytics/editor.ts'
 import { BudgetExceeded, type CompileBudget } from '../../hogql/budget.ts'
 import { wordsOfText } from '../../hogql/syntax/named-words.ts'
+import { sendContext } from '../compiling/compile-job.ts'
 import { runOnCompileThread } from '../compiling/compiler.ts'
-import { sendContext } from '../compiling/send-context.ts'
 import type { DetectedOwner } from '../definitions.ts'
 import { type EditorContext, ownerOf, typeKey } from './editor-context.ts'
 import {

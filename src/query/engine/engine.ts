@@ -74,7 +74,7 @@ type RunOptions = {
   /** Aborting cancels the query. */
   readonly signal?: AbortSignal
   /** Queues the query even when the queue is full or its project is in back-off: for callers that limit their number themselves. */
-  readonly is_patient?: boolean
+  readonly is_background?: boolean
   /** Called at every begin of the query; `probe` reads its progress, null when that is not available. */
   readonly onBegin?: (probe: () => Promise<QueryProgressCounts | null>) => void
   /** Receives the parts of a streamed answer; the next part is requested when the promise resolves. */
@@ -162,7 +162,7 @@ export class QueryEngine {
       spawn: () => this.#spawn('serving'),
       spares: this.#spares,
       idle_ms: others.idle_ms ?? IDLE_MS,
-      areNoneAsked: () => this.#queue.state.running + this.#queue.state.waiting === 0,
+      isIdle: () => this.#queue.state.running + this.#queue.state.waiting === 0,
       onGivenUp: () => {
         for (const task of this.#queue.removeWaiting()) task.reject(cannotStart())
       },
@@ -203,16 +203,17 @@ export class QueryEngine {
    * query_cancelled, query_memory, query_too_large, query_failed, throttled, or storage_unavailable; throws EngineFault.
    * A query that runs when its process is ended because of others is begun again.
    */
-  ask(query: WorkerQuery, options: RunOptions): Promise<WorkerAnswer> {
+  run(query: WorkerQuery, options: RunOptions): Promise<WorkerAnswer> {
     const { timeout_ms, signal, onBegin, onPart } = options
     if (this.#is_closing) return Promise.reject(stopping())
     if (signal?.aborted) return Promise.reject(refuseCancelled())
     const { project_id } = query
     const is_full = this.#queue.isFull(project_id)
-    if (is_full && options.is_patient !== true) return Promise.reject(refuseFullQueue())
+    if (is_full && options.is_background !== true) return Promise.reject(refuseFullQueue())
     if (this.#serving.is_given_up) return Promise.reject(cannotStart())
     const wait_ms = this.#backoff.waitMs(project_id)
-    if (wait_ms > 0 && options.is_patient !== true) return Promise.reject(refuseInBackOff(wait_ms))
+    if (wait_ms > 0 && options.is_background !== true)
+      return Promise.reject(refuseInBackOff(wait_ms))
     const { promise, resolve, reject } = Promise.withResolvers<WorkerAnswer>()
     this.#last_id += 1
     const id = this.#last_id
@@ -302,13 +303,13 @@ export class QueryEngine {
 
   #send(task: QueuedQuery, worker: EngineWorker): void {
     task.worker = worker
-    worker.asked += 1
+    worker.query_count += 1
     if (this.#runningIn(worker).some(({ project_id }) => project_id !== task.project_id)) {
       this.#spares.want()
     }
     task.attempts += 1
     task.begun_ms = performance.now()
-    worker.child.send({ kind: 'ask', id: task.id, query: task.query })
+    worker.child.send({ kind: 'run', id: task.id, query: task.query })
     task.onBegin?.()
   }
 
@@ -410,7 +411,7 @@ export class QueryEngine {
           onDeath: (death) => this.#handleExit(worker, death),
         }),
     )
-    const worker: EngineWorker = { child, role, retiring: null, is_worn: false, asked: 0 }
+    const worker: EngineWorker = { child, role, retiring: null, is_worn: false, query_count: 0 }
     this.#workers.add(worker)
     return worker
   }
@@ -490,7 +491,7 @@ export class QueryEngine {
     if (worker.role === 'serving') this.#retire(worker, 'exhausted', DRAIN_TIME_MS)
     if (task.state === 'stopped') return
     if (worker.role === 'trial') this.#retire(worker, 'exhausted', 0)
-    const is_first_of_trial = worker.role === 'trial' && worker.asked === 1
+    const is_first_of_trial = worker.role === 'trial' && worker.query_count === 1
     const refused = retryInNextWorker(task, { is_first_of_trial, has_begun })
     if (refused === null) return this.#queue.putBack(task)
     this.#unopened.add(task.project_id)
@@ -528,9 +529,9 @@ export class QueryEngine {
     this.#begin()
   }
 
-  #noteExit({ role, asked }: EngineWorker, death: ChildExit, queries: number): void {
+  #noteExit({ role, query_count }: EngineWorker, death: ChildExit, queries: number): void {
     const reason = death.reason ?? 'died'
-    if (reason === 'closed' && asked === 0) return
+    if (reason === 'closed' && query_count === 0) return
     if (reason === 'idle') return this.#log.info({}, 'query process ended: nothing was asked')
     this.#ended.set(reason, (this.#ended.get(reason) ?? 0) + 1)
     if (reason === 'worn' || reason === 'closed') this.#log.info({ role }, 'query process replaced')

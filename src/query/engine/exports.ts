@@ -27,14 +27,14 @@ const STALL_MS = 60_000
 
 /** Begins an export once it has a background slot; a reader that leaves before releases it. Refuses as `exportRows` does. */
 export async function exportWithBackpressure(
-  engine: Pick<QueryEngine, 'ask'>,
+  engine: Pick<QueryEngine, 'run'>,
   input: BuildQuery,
   { slot, onEnd, ...options }: RowExportOptions & { readonly slot: BackgroundSlot },
 ): Promise<ReadableStream<Uint8Array>> {
   try {
     await Promise.race([slot.granted, whenAborted(options.signal)])
     const { timeout_ms, signal } = options
-    const query = await input((before) => engine.ask(before, { timeout_ms, signal }))
+    const query = await input((before) => engine.run(before, { timeout_ms, signal }))
     return await exportRows(engine, query, {
       ...options,
       onEnd: () => {
@@ -53,7 +53,7 @@ export async function exportWithBackpressure(
  * the stream off, so that the reader cannot take a part for the whole.
  */
 export async function exportRows(
-  engine: Pick<QueryEngine, 'ask'>,
+  engine: Pick<QueryEngine, 'run'>,
   query: WorkerQuery,
   { timeout_ms, bytes_max, signal, onEnd, onBreak, stall_ms = STALL_MS }: RowExportOptions,
 ): Promise<ReadableStream<Uint8Array>> {
@@ -68,7 +68,7 @@ export async function exportRows(
     {
       start(controller) {
         execution = engine
-          .ask(query, {
+          .run(query, {
             timeout_ms,
             signal: AbortSignal.any([signal, leave.signal]),
             onPart: async (bytes) => {

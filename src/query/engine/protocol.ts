@@ -23,7 +23,7 @@ export type ProcessOptions = {
 
 /** Server → worker. */
 export type ToQueryProcess =
-  | { readonly kind: 'ask'; readonly id: number; readonly query: WorkerQuery }
+  | { readonly kind: 'run'; readonly id: number; readonly query: WorkerQuery }
   | { readonly kind: 'interrupt'; readonly id: number }
   /** Requests the progress of a query; answered by `progress`. */
   | { readonly kind: 'probe'; readonly id: number; readonly probe: number }
@@ -145,9 +145,9 @@ const BESIDE_LENGTH_MIN = 64 * KIB
 /** A value whose text follows the head, as `bytes` bytes; the texts are in the order of the values. */
 type ValueBeside = { readonly type: string; readonly bytes: number }
 type SentMessage =
-  | Exclude<ToQueryProcess, { kind: 'ask' }>
+  | Exclude<ToQueryProcess, { kind: 'run' }>
   | {
-      readonly kind: 'ask'
+      readonly kind: 'run'
       readonly id: number
       readonly query: Omit<WorkerQuery, 'values'> & {
         readonly values: readonly (ValueBeside | WorkerValue)[]
@@ -156,7 +156,7 @@ type SentMessage =
 
 /** Encodes a message to the worker; the long texts of a query follow its head. */
 export function encodeMessage(message: ToQueryProcess): readonly Uint8Array[] {
-  if (message.kind !== 'ask') return encodeFrame(message)
+  if (message.kind !== 'run') return encodeFrame(message)
   const rest: Uint8Array[] = []
   const values = message.query.values.map((value) => {
     const { type, text } = value
@@ -176,7 +176,7 @@ export function messageReader(): (bytes: Uint8Array) => readonly ToQueryProcess[
 }
 
 function messageOf({ head, rest }: ProtocolFrame<SentMessage>): ToQueryProcess {
-  if (head.kind !== 'ask') return head
+  if (head.kind !== 'run') return head
   let start = 0
   const values = head.query.values.map((value) => {
     if (!('bytes' in value)) return value

@@ -19,7 +19,7 @@ export type EngineWorker = {
   /** It has little address space left, and is replaced by its successor. */
   is_worn: boolean
   /** Number of queries that it was sent. */
-  asked: number
+  query_count: number
 }
 
 /** A query in the engine, waiting or running. */

@@ -4,7 +4,7 @@
  *   worn, or a query that does not stop  → a successor starts while it still serves, then takes its place
  *   it died                              → the successor, a spare, or a new one at once
  *   it died before its first message     → a new one after a delay that doubles; waiting queries are refused after the third
- *   no query came for `idle_ms`          → it ends, and the next query, or page that will ask one, starts another
+ *   no query came for `idle_ms`          → it ends, and the next query, or page that will send one, starts another
  */
 import type { EngineWorker } from './queued-query.ts'
 import type { SpareWorkers } from './spare-workers.ts'
@@ -16,7 +16,7 @@ type ServingOptions = {
   /** It ends after this time without a query, and returns its memory. */
   readonly idle_ms: number
   /** True when no query waits or runs. */
-  readonly areNoneAsked: () => boolean
+  readonly isIdle: () => boolean
   /** Called when waiting queries should be refused, since no worker starts. */
   readonly onGivenUp: () => void
 }
@@ -141,10 +141,10 @@ export class ServingWorker {
 
   /** No query is lost: the worker takes no more of them from the moment at which it has none. */
   #endIdle(): void {
-    const { idle_ms, areNoneAsked } = this.#options
+    const { idle_ms, isIdle } = this.#options
     const worker = this.#worker
     const left_ms = this.#used_ms + idle_ms - performance.now()
-    const is_needed = left_ms > 0 || this.#successor !== null || !areNoneAsked()
+    const is_needed = left_ms > 0 || this.#successor !== null || !isIdle()
     if (is_needed || worker?.child.is_ready !== true) {
       return this.#endIdleAfter(left_ms > 0 ? left_ms + 1 : idle_ms)
     }

@@ -62,7 +62,7 @@ export class SpareWorkers {
 
   /** Keeps a worker that is no longer needed, if it has run no query and its place is free; otherwise ends it. */
   giveBack(worker: EngineWorker): void {
-    const is_kept = worker.asked === 0 && this.#areWanted() && !this.#spares.has(worker.role)
+    const is_kept = worker.query_count === 0 && this.#areWanted() && !this.#spares.has(worker.role)
     if (!is_kept) return worker.child.kill('closed')
     this.#spares.set(worker.role, worker)
     this.#trimmer ??= this.#trimLater()

@@ -16,9 +16,9 @@ export function prepareTree(name: string, tree: Select, context: QueryContext): 
     freshness: { interval: 'minute', ends_at_ms: null },
     labels: [name],
     echo: {},
-    compute: async (ask, now) => {
+    compute: async (run, now) => {
       const compiled = await compileTree(tree, context, now)
-      const { rows_json, has_more } = await ask(workerQuery(compiled, context))
+      const { rows_json, has_more } = await run(workerQuery(compiled, context))
       return {
         head: JSON.stringify({ has_more }),
         results: rows_json,

@@ -81,12 +81,12 @@ export function prepareHogQL(
     freshness: { interval: 'minute', ends_at_ms: null },
     labels: [query.kind, ...(query.name ? [query.name.slice(0, LABEL_LENGTH_MAX)] : [])],
     echo: { query: query.query },
-    compute: (ask, now) => compute(parsed, ask, now),
+    compute: (run, now) => compute(parsed, run, now),
     buildExport: (form, rows_max, now) => () => buildExport(parsed, { form, rows_max, now }),
   }
 }
 
-async function compute(parsed: ParsedQuery, ask: RunQuery, now: Date): Promise<ComputedAnswer> {
+async function compute(parsed: ParsedQuery, run: RunQuery, now: Date): Promise<ComputedAnswer> {
   const started_ms = performance.now()
   const { rows_max } = parsed.context
   const compiled = await compile(parsed, now, {
@@ -94,7 +94,7 @@ async function compute(parsed: ParsedQuery, ask: RunQuery, now: Date): Promise<C
     rows_max,
   })
   const compile_ms = performance.now() - started_ms
-  const answer = await ask(workerQuery(compiled, parsed.context))
+  const answer = await run(workerQuery(compiled, parsed.context))
   return {
     head: headText(parsed.query, compiled, answer, compile_ms),
     results: answer.rows_json,

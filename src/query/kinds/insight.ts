@@ -66,11 +66,11 @@ export function prepareInsight(query: InsightQueryNode, context: QueryContext): 
     freshness: { ...range, isSameStep: (ends_at_ms) => endsInSameStep(range, ends_at_ms, dates) },
     labels: [query.kind],
     echo: { query },
-    compute: (ask, now) => compute(query, { context, ask, now }),
-    buildExport: (form, rows_max, now) => async (ask) => {
-      const options = { context, ask, now }
+    compute: (run, now) => compute(query, { context, run, now }),
+    buildExport: (form, rows_max, now) => async (run) => {
+      const options = { context, run, now }
       const list = await listOfInsight(query.kind, query)(contextOf(context, now), (tree) =>
-        askRows(tree, options),
+        runInsightTree(tree, options),
       )
       if (list !== null) return listQuery(list, options, { form, rows_max })
       const table = await tableOfInsight(await wholeAnswer(query, options))
@@ -126,7 +126,7 @@ function requireLength(query: InsightQueryNode, text: string): void {
   throw refuseMember(`A query has at most ${LENGTH_MAX} characters.`, 'query')
 }
 
-type InsightRun = { readonly context: QueryContext; readonly ask: RunQuery; readonly now: Date }
+type InsightRun = { readonly context: QueryContext; readonly run: RunQuery; readonly now: Date }
 
 async function compute(query: InsightQueryNode, options: InsightRun): Promise<ComputedAnswer> {
   const { context, now } = options
@@ -153,16 +153,16 @@ async function compute(query: InsightQueryNode, options: InsightRun): Promise<Co
 
 function answerOf(query: InsightQueryNode, options: InsightRun): Promise<InsightAnswer> {
   const answer = insightOf(query.kind, query)
-  return answer(contextOf(options.context, options.now), (tree) => askRows(tree, options))
+  return answer(contextOf(options.context, options.now), (tree) => runInsightTree(tree, options))
 }
 
 /** Compiles and runs one tree of an insight. */
-export async function askRows(
+export async function runInsightTree(
   tree: Select,
-  { context, ask, now }: InsightRun,
+  { context, run, now }: InsightRun,
 ): Promise<InsightRows> {
   const compiled = await compileTree(tree, context, now)
-  const { rows_json, has_more } = await ask(workerQuery(compiled, context))
+  const { rows_json, has_more } = await run(workerQuery(compiled, context))
   const rows = await parseRows<unknown[]>(rows_json)
   const { columns, types } = compiled
   return { columns, types, rows, has_more, hogql: printLimited(tree, compiled) }

@@ -72,7 +72,7 @@ export type Overrides = {
 export type RunQuery = (query: WorkerQuery) => Promise<WorkerAnswer>
 
 /** Builds the final query of an export, after running the queries that it depends on. */
-export type BuildQuery = (ask: RunQuery) => Promise<WorkerQuery>
+export type BuildQuery = (run: RunQuery) => Promise<WorkerQuery>
 
 /** A query that can be cached and computed. */
 export type PreparedQuery = {
@@ -86,7 +86,7 @@ export type PreparedQuery = {
   /** Members of the answer that repeat the request. */
   readonly echo: Readonly<Record<string, unknown>>
   /** Compiles and runs the query; `now` is the value of now() in it. Refuses what does not compile. */
-  readonly compute: (ask: RunQuery, now: Date) => Promise<ComputedAnswer>
+  readonly compute: (run: RunQuery, now: Date) => Promise<ComputedAnswer>
   /**
    * Prepares a streamed answer of at most `rows_max` rows; null for queries whose answers are not rows. The promise of
    * the result refuses what does not compile.

@@ -115,3 +115,18 @@ export function personEventCountsTree(person_id: string, distinct_ids: readonly 
   return select`select count(), countIf(distinct_id in ${ids}) from events
     where person_id = toUUID(${constant(person_id)})`
 }
+
+/** Clicked elements, the most frequent first. Rows: elements chain, event, count. One row beyond the limit shows that there are more. */
+export function clickedTree(
+  conditions: readonly Expr[],
+  { limit, offset }: { readonly limit: number; readonly offset: number },
+): Select {
+  const elements = select`select elements_chain, event, count() as count from events
+    group by elements_chain, event order by count desc, elements_chain, event`
+  return {
+    ...elements,
+    where: and([expr`elements_chain != ''`, ...conditions]),
+    limit: integer(limit + 1),
+    offset: integer(offset),
+  }
+}

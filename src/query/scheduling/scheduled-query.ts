@@ -2,7 +2,7 @@
 import { refuseFullQueue, refuseTimedOut } from '../engine/engine-refusals.ts'
 import type { QueryProgressCounts } from '../engine/protocol.ts'
 import type { ComputedAnswer } from '../service/cache.ts'
-import { moveStatus, type QueryProgress, type QueryStatus } from '../service/status.ts'
+import { changeStatus, type QueryProgress, type QueryStatus } from '../service/status.ts'
 
 /** Reads the progress of a running query; null when it is not available. */
 export type ProgressProbe = () => Promise<QueryProgressCounts | null>
@@ -28,7 +28,7 @@ export type ScheduledQuery = {
 /** Derives the status of a blocking query, which is not stored. */
 export function statusOf({ status, begun_ms }: ScheduledQuery): QueryStatus {
   const since_ms = begun_ms()
-  return since_ms === null ? status : (moveStatus(status, { kind: 'start' }, since_ms) ?? status)
+  return since_ms === null ? status : (changeStatus(status, { kind: 'start' }, since_ms) ?? status)
 }
 
 /** Reads the progress of a query; null before it has begun. */

@@ -55,7 +55,7 @@ type ScheduleRequest = {
    * The greatest age of an execution that the query may join, in milliseconds; with 0 it joins only an execution that
    * waits.
    */
-  readonly patience_ms: number
+  readonly max_age_ms: number
   readonly lane: Lane
   readonly compute: ComputeAnswer
 }
@@ -205,7 +205,7 @@ export class Scheduler {
 
   /** Joins an execution that began recently enough; otherwise starts one that waits for its end, shared by all who come until then. */
   #joinOrFollow(request: ScheduleRequest, current: SharedExecution): SharedExecution {
-    if (current.begun_ms > this.#now().getTime() - request.patience_ms) return current
+    if (current.begun_ms > this.#now().getTime() - request.max_age_ms) return current
     if (current.next !== null) return current.next
     current.next = this.#start(request, current)
     return current.next

@@ -1,6 +1,6 @@
 /** The statuses of blocking queries after their end, kept in memory. */
 import {
-  moveStatus,
+  changeStatus,
   type QueryStatus,
   type StatusEvent,
   type StatusKey,
@@ -19,7 +19,7 @@ export class EndedStatuses {
   readonly #ended = new Map<string, QueryStatus>()
 
   keep(status: QueryStatus, event: StatusEvent, now_ms: number): void {
-    const ended = moveStatus(status, event, now_ms)
+    const ended = changeStatus(status, event, now_ms)
     if (ended === null) return
     const key = statusKeyText(status)
     this.#ended.delete(key)
@@ -31,6 +31,6 @@ export class EndedStatuses {
   /** Finds the status of an ended query; null for an unknown, cancelled or expired id. */
   find(key: StatusKey, now_ms: number): QueryStatus | null {
     const ended = this.#ended.get(statusKeyText(key))
-    return ended === undefined ? null : moveStatus(ended, { kind: 'expire' }, now_ms)
+    return ended === undefined ? null : changeStatus(ended, { kind: 'expire' }, now_ms)
   }
 }

@@ -2,7 +2,7 @@
 
 import type { PreparedQuery } from '../kinds/prepared-query.ts'
 import type { ComputedAnswer } from './cache.ts'
-import { patienceMs } from './refresh.ts'
+import { maxAgeMs } from './refresh.ts'
 import { type QueryProgress, type QueryStatus, statusText } from './status.ts'
 
 /** The time that a client should wait before it requests a newer answer, unless its kind has another. */
@@ -63,7 +63,7 @@ export function answerParts(
   { is_cached, status }: { readonly is_cached: boolean; readonly status: QueryStatus | null },
 ): AnswerParts {
   const { head, results, last_refresh_ms } = answer
-  const fresh_ms = patienceMs('blocking', freshness, answer)
+  const fresh_ms = maxAgeMs('blocking', freshness, answer)
   const wait_ms = freshness.client_wait_ms ?? CLIENT_WAIT_MS
   const details = JSON.stringify({
     ...echo,

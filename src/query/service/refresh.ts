@@ -9,32 +9,32 @@ type CacheState = 'none' | 'fresh' | 'stale'
  * The next action of the service: compute while the caller waits, start a background query, answer from the cache (and also
  * start a background query), or answer that there is nothing.
  */
-type RefreshMove = 'answer' | 'answer_and_start' | 'compute' | 'miss' | 'start'
+type RefreshAction = 'answer' | 'answer_and_start' | 'compute' | 'miss' | 'start'
 
 /** The maximum age that applies: the usual one for the query's interval, a longer one, or zero. */
-type WaitPolicy = 'lazy' | 'none' | 'usual'
+type MaxAgePolicy = 'lazy' | 'none' | 'usual'
 
-type RefreshRule = { readonly mode: string; readonly patience: WaitPolicy } & Readonly<
-  Record<CacheState, RefreshMove>
+type RefreshRule = { readonly mode: string; readonly max_age: MaxAgePolicy } & Readonly<
+  Record<CacheState, RefreshAction>
 >
 
 /** One line per value of `refresh`. `compute` and `start` join an equal query that is already running. */
 export const REFRESH = [
-  { mode: 'blocking', patience: 'usual', none: 'compute', fresh: 'answer', stale: 'compute' },
-  { mode: 'async', patience: 'usual', none: 'start', fresh: 'answer', stale: 'answer_and_start' },
+  { mode: 'blocking', max_age: 'usual', none: 'compute', fresh: 'answer', stale: 'compute' },
+  { mode: 'async', max_age: 'usual', none: 'start', fresh: 'answer', stale: 'answer_and_start' },
   {
     mode: 'lazy_async',
-    patience: 'lazy',
+    max_age: 'lazy',
     none: 'start',
     fresh: 'answer',
     stale: 'answer_and_start',
   },
-  { mode: 'force_blocking', patience: 'none', none: 'compute', fresh: 'compute', stale: 'compute' },
-  { mode: 'force_async', patience: 'none', none: 'start', fresh: 'start', stale: 'start' },
-  { mode: 'force_cache', patience: 'usual', none: 'miss', fresh: 'answer', stale: 'answer' },
+  { mode: 'force_blocking', max_age: 'none', none: 'compute', fresh: 'compute', stale: 'compute' },
+  { mode: 'force_async', max_age: 'none', none: 'start', fresh: 'start', stale: 'start' },
+  { mode: 'force_cache', max_age: 'usual', none: 'miss', fresh: 'answer', stale: 'answer' },
   {
     mode: 'async_except_on_cache_miss',
-    patience: 'usual',
+    max_age: 'usual',
     none: 'compute',
     fresh: 'answer',
     stale: 'answer_and_start',
@@ -54,7 +54,10 @@ const FRESH_MS = {
   day: { usual: 2 * HOUR_MS, lazy: 6 * HOUR_MS },
   week: { usual: 12 * HOUR_MS, lazy: DAY_MS },
   month: { usual: DAY_MS, lazy: 2 * DAY_MS },
-} as const satisfies Record<'default' | CacheInterval, Record<Exclude<WaitPolicy, 'none'>, number>>
+} as const satisfies Record<
+  'default' | CacheInterval,
+  Record<Exclude<MaxAgePolicy, 'none'>, number>
+>
 
 /** Events of the last seconds before a query may not have arrived yet. */
 const LATE_MS = 10 * SECOND_MS
@@ -100,7 +103,7 @@ export function refreshMode(
 }
 
 /** Looks up the action of a mode for a state of the cache. */
-export function moveOf(mode: RefreshMode, state: CacheState): RefreshMove {
+export function actionOf(mode: RefreshMode, state: CacheState): RefreshAction {
   return ruleOf(mode)[state]
 }
 
@@ -109,14 +112,14 @@ export function moveOf(mode: RefreshMode, state: CacheState): RefreshMove {
  * range ended before the answer was computed, still ends there and does not begin later; zero when its axis has another
  * last day, week or month now.
  */
-export function patienceMs(
+export function maxAgeMs(
   mode: RefreshMode,
   { interval, ends_at_ms, is_start_moving = false, isSameStep }: Freshness,
   answer: AnswerTimes | null,
 ): number {
-  const { patience } = ruleOf(mode)
-  if (patience === 'none') return 0
-  const usual_ms = FRESH_MS[interval ?? 'default'][patience]
+  const { max_age } = ruleOf(mode)
+  if (max_age === 'none') return 0
+  const usual_ms = FRESH_MS[interval ?? 'default'][max_age]
   const then_ms = answer?.ends_at_ms ?? null
   if (answer === null || then_ms === null || ends_at_ms === null) return usual_ms
   if (then_ms === ends_at_ms) {
@@ -137,7 +140,7 @@ export function cacheState(
   if (answer === null) return 'none'
   const age_ms = now_ms - answer.last_refresh_ms
   // An answer from the future was computed before the clock was set back: its true age is unknown.
-  const is_fresh = age_ms >= 0 && age_ms < patienceMs(mode, freshness, answer)
+  const is_fresh = age_ms >= 0 && age_ms < maxAgeMs(mode, freshness, answer)
   return is_fresh ? 'fresh' : 'stale'
 }
 

@@ -27,12 +27,12 @@ import {
   noAnswerParts,
   statusBody,
 } from './envelope.ts'
-import { cacheState, moveOf, patienceMs, type RefreshMode } from './refresh.ts'
+import { actionOf, cacheState, maxAgeMs, type RefreshMode } from './refresh.ts'
 import { SlowQueries, type SlowQuerySettings } from './slow-queries.ts'
 import {
+  changeStatus,
   isComplete,
   LOST,
-  moveStatus,
   newId,
   newStatus,
   OUTDATED,
@@ -60,7 +60,7 @@ type ServiceSettings = SchedulerLimits &
 
 type ServiceContext = {
   readonly data_dir: string
-  readonly engine: Pick<QueryEngine, 'ask'>
+  readonly engine: Pick<QueryEngine, 'run'>
   readonly settings: ServiceSettings
   readonly timings: Pick<Timings, 'queries' | 'query_waits'>
   readonly log: {
@@ -108,7 +108,7 @@ const NO_CACHE = 'cache.db cannot be opened: answers are kept in memory until th
 const SHOWN_ID_LENGTH_MAX = 100
 
 export class QueryService {
-  readonly #engine: Pick<QueryEngine, 'ask'>
+  readonly #engine: Pick<QueryEngine, 'run'>
   readonly #settings: ServiceSettings
   readonly #timings: ServiceContext['timings']
   readonly #log: ServiceContext['log']
@@ -132,8 +132,8 @@ export class QueryService {
     this.#statuses = new StatusStore(this.#db, settings.cache_bytes_max)
     this.#tryCache(() => this.#statuses.restart(this.#now().getTime()))
     this.#scheduler = new Scheduler(settings, now)
-    const limits = { timeout_ms: settings.timeout_ms, is_patient: true }
-    this.#slow = new SlowQueries(settings, log, (query) => engine.ask(query, limits))
+    const limits = { timeout_ms: settings.timeout_ms, is_background: true }
+    this.#slow = new SlowQueries(settings, log, (query) => engine.run(query, limits))
   }
 
   /** For health checks and tests. */
@@ -142,23 +142,25 @@ export class QueryService {
   }
 
   /** Answers with a whole response body. Refuses what the query's kind and the engine refuse, and `throttled`. */
-  async ask(query: PreparedQuery, how: QueryRequestOptions): Promise<ServiceBody> {
+  async answer(query: PreparedQuery, how: QueryRequestOptions): Promise<ServiceBody> {
     if (this.#is_closed) throw stopping()
     const known = this.#findEarlier(query, how)
-    return known === null ? joinParts(await this.askInParts(query, how)) : this.#statusBody(known)
+    return known === null
+      ? joinParts(await this.answerInParts(query, how))
+      : this.#statusBody(known)
   }
 
   /**
    * Answers with the results beside the rest of the body, for callers who put them into an answer of their own. Refuses as
-   * `ask` does.
+   * `answer` does.
    */
-  async askInParts(query: PreparedQuery, how: QueryRequestOptions): Promise<AnswerParts> {
+  async answerInParts(query: PreparedQuery, how: QueryRequestOptions): Promise<AnswerParts> {
     if (this.#is_closed) throw stopping()
     const { project_id, cache_key, freshness } = query
     const now_ms = this.#now().getTime()
     const answer = this.#tryCache(() => this.#cache.findTimes(project_id, cache_key))
     const state = cacheState(how.mode, freshness, answer, now_ms)
-    switch (moveOf(how.mode, state)) {
+    switch (actionOf(how.mode, state)) {
       case 'answer':
         return this.#answerFromCache(query, null)
       case 'answer_and_start':
@@ -270,7 +272,7 @@ export class QueryService {
     how: QueryRequestOptions,
   ): QueryStatus | null {
     const { mode, client_query_id: id } = how
-    if (id === null || moveOf(mode, 'none') !== 'start') return null
+    if (id === null || actionOf(mode, 'none') !== 'start') return null
     return this.#findStored({ project_id, caller, id })
   }
 
@@ -281,7 +283,7 @@ export class QueryService {
     if (status === null || isComplete(status)) return status
     const running_queries = this.#scheduler.find(key)
     if (running_queries.some((running) => running.status.task_id === status.task_id)) return status
-    return moveStatus(status, { kind: 'fail', message: LOST }, now_ms)
+    return changeStatus(status, { kind: 'fail', message: LOST }, now_ms)
   }
 
   #answerFromCache(query: PreparedQuery, status: QueryStatus | null): AnswerParts {
@@ -379,26 +381,26 @@ export class QueryService {
   ): ScheduledQuery {
     const { project_id, caller, labels, cache_key, freshness } = query
     const { background_timeout_ms: timeout_ms } = this.#settings
-    const is_patient = lane === 'background'
-    const options = { id, project_id, caller, labels, query_async: is_patient, task_id: newId() }
+    const is_background = lane === 'background'
+    const options = { id, project_id, caller, labels, query_async: is_background, task_id: newId() }
     const scheduled_ms = performance.now()
     const span = currentSpan()
     return this.#scheduler.schedule({
       status: newStatus(options, this.#now().getTime()),
       cache_key,
-      patience_ms: patienceMs(mode, freshness, null),
+      max_age_ms: maxAgeMs(mode, freshness, null),
       lane,
       compute: async (now, { signal, onBegin }) => {
         this.#timings.query_waits.with(lane).record(secondsSince(scheduled_ms))
         span?.addPart('query wait', scheduled_ms, { 'tidemark.lane': lane })
-        const ask: RunQuery = async (before) => {
-          const limits = { timeout_ms, signal, onBegin, is_patient }
-          const answer = await this.#engine.ask(before, limits)
+        const run: RunQuery = async (before) => {
+          const limits = { timeout_ms, signal, onBegin, is_background }
+          const answer = await this.#engine.run(before, limits)
           resumeWork()
           return answer
         }
         const computed = await this.#timeExecution({ lane, span }, () =>
-          this.#slow.watch(query, ask, now),
+          this.#slow.watch(query, run, now),
         )
         this.#cacheAnswer(project_id, cache_key, computed, signal)
         return computed

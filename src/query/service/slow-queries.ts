@@ -31,8 +31,8 @@ export class SlowQueries {
   }
 
   /** Computes a query, and logs it if that was slow. */
-  async watch(query: PreparedQuery, ask: RunQuery, now: Date): Promise<ComputedAnswer> {
-    if (this.#settings.slow_ms === 0) return query.compute(ask, now)
+  async watch(query: PreparedQuery, run: RunQuery, now: Date): Promise<ComputedAnswer> {
+    if (this.#settings.slow_ms === 0) return query.compute(run, now)
     const started_ms = performance.now()
     const statements: WorkerQuery[] = []
     const note = (outcome: object): void => {
@@ -42,7 +42,7 @@ export class SlowQueries {
     try {
       const answer = await query.compute((statement) => {
         statements.push(statement)
-        return ask(statement)
+        return run(statement)
       }, now)
       note({ hogql: hogqlOf(answer) })
       return answer

@@ -1,6 +1,6 @@
 /** Stores the statuses of background queries, with their results, in cache.db. */
 import type { Database, Statement } from 'bun:sqlite'
-import { moveStatus, type QueryStatus, type StatusEvent, type StatusKey } from './status.ts'
+import { changeStatus, type QueryStatus, type StatusEvent, type StatusKey } from './status.ts'
 
 type StatusRow = { readonly status: string }
 
@@ -32,7 +32,7 @@ export class StatusStore {
     const row = this.#find.get(key.project_id, storedId(key))
     if (row === null) return null
     // Reading never writes, so that it works on a full disk; the next query deletes expired rows.
-    return moveStatus(JSON.parse(row.status), { kind: 'expire' }, now_ms)
+    return changeStatus(JSON.parse(row.status), { kind: 'expire' }, now_ms)
   }
 
   /** Finds the answer of a finished query, JSON as UTF-8; null when there is none. */
@@ -67,7 +67,7 @@ export class StatusStore {
     const row = this.#find.get(run.project_id, storedId(run))
     const status: QueryStatus | null = row === null ? null : JSON.parse(row.status)
     if (status === null || status.task_id !== run.task_id) return null
-    const moved = moveStatus(status, event, now_ms)
+    const moved = changeStatus(status, event, now_ms)
     if (moved === null) this.#delete(status)
     else if (moved !== status) this.#write(moved, results ?? null)
     this.#limit(moved)

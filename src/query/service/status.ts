@@ -1,4 +1,4 @@
-/** The status of a background query as a state machine: STATUS_MOVES lists every transition; pure. */
+/** The status of a background query as a state machine: STATUS_TRANSITIONS lists every transition; pure. */
 
 /** The states of a query; `gone` is the absence of a status. */
 export type StatusState = 'failed' | 'finished' | 'running' | 'waiting'
@@ -34,7 +34,7 @@ export type StatusEvent =
   | { readonly kind: 'cancel' | 'expire' | 'finish' | 'restart' | 'start' }
   | { readonly kind: 'fail'; readonly message: string }
 
-type StatusMove = {
+type StatusTransition = {
   readonly kind: StatusEvent['kind']
   readonly from: readonly StatusState[]
   readonly to: StatusState | 'gone'
@@ -53,7 +53,7 @@ export const OUTDATED = 'Data that the query is about has been deleted meanwhile
 const INTERRUPTED = 'The server was restarted while the query ran. Ask it again.'
 
 /** All transitions. An event without a line for the state changes nothing: the end of a cancelled query, for example. */
-export const STATUS_MOVES: readonly StatusMove[] = [
+export const STATUS_TRANSITIONS: readonly StatusTransition[] = [
   { kind: 'start', from: ['waiting'], to: 'running' },
   { kind: 'finish', from: ['waiting', 'running'], to: 'finished' },
   { kind: 'fail', from: ['waiting', 'running'], to: 'failed' },
@@ -87,12 +87,12 @@ export function newStatus(options: NewStatus, now_ms: number): QueryStatus {
 }
 
 /** Applies an event; null when the status ends, the same object when the event changes nothing. */
-export function moveStatus(
+export function changeStatus(
   status: QueryStatus,
   event: StatusEvent,
   now_ms: number,
 ): QueryStatus | null {
-  const move = STATUS_MOVES.find(
+  const move = STATUS_TRANSITIONS.find(
     ({ kind, from }) => kind === event.kind && from.includes(status.state),
   )
   if (move === undefined) return status

@@ -60,8 +60,8 @@ export class QueryDispatcher {
   /** Handles a message. Never throws: errors of a query are sent back as refusals. */
   async handle(message: ToQueryProcess): Promise<void> {
     switch (message.kind) {
-      case 'ask':
-        return this.#ask(message.id, message.query)
+      case 'run':
+        return this.#run(message.id, message.query)
       case 'interrupt':
         return this.#interrupt(message.id)
       case 'probe':
@@ -82,7 +82,7 @@ export class QueryDispatcher {
     }
   }
 
-  async #ask(id: number, query: WorkerQuery): Promise<void> {
+  async #run(id: number, query: WorkerQuery): Promise<void> {
     const stopped = Promise.withResolvers<never>()
     const running: RunningStatement = {
       is_interrupted: false,

@@ -12,7 +12,7 @@ import { compileInSlices } from '../flags/compile-in-slices.ts'
 import { PEOPLE_PER_PAGE, readBehavior } from './behavior.ts'
 
 /** Runs a HogQL query over a project's events; `properties` are filters for `{filters}`. */
-export type AskEvents = (
+export type QueryEvents = (
   project_id: number,
   query: string,
   values: Readonly<Record<string, unknown>>,
@@ -32,7 +32,7 @@ type BehavioralNode =
 
 type BehaviorReader = {
   readonly project_id: number
-  readonly ask: AskEvents
+  readonly queryEvents: QueryEvents
   /** Conditions that are not about events: each becomes a temporary cohort with a negative id. */
   readonly leaves: unknown[]
 }
@@ -44,9 +44,9 @@ type BehaviorReader = {
 export async function openMembership(
   definitions: CompiledFlags,
   cohort: { readonly project_id: number; readonly filters: unknown },
-  ask: AskEvents,
+  queryEvents: QueryEvents,
 ): Promise<BehavioralMembership> {
-  const reading: BehaviorReader = { project_id: cohort.project_id, ask, leaves: [] }
+  const reading: BehaviorReader = { project_id: cohort.project_id, queryEvents, leaves: [] }
   const root = isObject(cohort.filters) ? cohort.filters['properties'] : null
   const tree = await readNode(root, reading)
   const { stored } = definitions
@@ -80,13 +80,13 @@ async function readNode(raw: unknown, reading: BehaviorReader): Promise<Behavior
 
 async function findPeople(
   leaf: Readonly<Record<string, unknown>>,
-  { project_id, ask }: BehaviorReader,
+  { project_id, queryEvents }: BehaviorReader,
 ): Promise<ReadonlySet<string>> {
   const { query, values, properties } = readBehavior(leaf)
   const found = new Set<string>()
   let after = ''
   for (;;) {
-    const rows = await ask(project_id, query, { ...values, after }, properties)
+    const rows = await queryEvents(project_id, query, { ...values, after }, properties)
     for (const [person] of rows) {
       after = asText(person)
       found.add(after.replaceAll('-', ''))

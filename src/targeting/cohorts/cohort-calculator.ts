@@ -12,7 +12,7 @@ import { PeriodicTask } from '../shared/periodic-task.ts'
 import type { ListedPerson } from '../shared/person-reads.ts'
 import { cohorts } from '../tables.ts'
 import { hasBehavior } from './behavior.ts'
-import { type AskEvents, type BehavioralMembership, openMembership } from './behavioral-cohort.ts'
+import { type BehavioralMembership, openMembership, type QueryEvents } from './behavioral-cohort.ts'
 import { beginCalculation, dropUnfinished, endCalculation } from './cohort-history.ts'
 import type { MemberContext } from './cohort-members.ts'
 
@@ -22,7 +22,7 @@ export type CalculatorContext = MemberContext & {
   readonly log: { readonly error: (fields: object, message: string) => void }
   readonly now: () => Date
   /** Queries over events, for behavioral cohorts. */
-  readonly ask: AskEvents
+  readonly queryEvents: QueryEvents
 }
 
 /** Persons per slice. */
@@ -133,7 +133,8 @@ export class CohortCalculator extends PeriodicTask {
     cohort: DueCohort,
     definitions: CompiledFlags,
   ): BehavioralMembership | Promise<BehavioralMembership> {
-    if (hasBehavior(cohort.filters)) return openMembership(definitions, cohort, this.#context.ask)
+    if (hasBehavior(cohort.filters))
+      return openMembership(definitions, cohort, this.#context.queryEvents)
     const filter = { kind: 'cohort', cohort_id: cohort.id, is_negated: false } as const
     return { definitions, isIn: (subject) => matchesFilter(filter, subject) }
   }

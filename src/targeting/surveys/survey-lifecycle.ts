@@ -5,7 +5,7 @@
 import { and, eq, isNotNull, isNull, or } from 'drizzle-orm'
 import { findProject } from '../../projects/settings/project.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
-import type { AskEvents } from '../cohorts/behavioral-cohort.ts'
+import type { QueryEvents } from '../cohorts/behavioral-cohort.ts'
 import type { FlagDefinitions } from '../flags/flag-definitions.ts'
 import { editorFor } from '../shared/editor.ts'
 import { PeriodicTask } from '../shared/periodic-task.ts'
@@ -18,7 +18,7 @@ type SurveyLifecycleContext = {
   readonly log: { readonly error: (fields: object, message: string) => void }
   readonly now: () => Date
   /** Queries over events: counts a survey's responses. */
-  readonly ask: AskEvents
+  readonly queryEvents: QueryEvents
 }
 
 const LOOKED_EVERY_MS = 60_000
@@ -66,7 +66,7 @@ export class SurveyLifecycle extends PeriodicTask {
     }
     if (responses_limit === null || responses_limit <= 0 || start_date === null) return
     const values = { survey: id, from: start_date.toISOString() }
-    const [row] = await this.#context.ask(project_id, ANSWERS, values)
+    const [row] = await this.#context.queryEvents(project_id, ANSWERS, values)
     if (Number(row?.[0] ?? 0) < responses_limit) return
     // With another limit or start it is counted again, in the next round.
     const isCounted = (present: Survey): boolean =>

@@ -89,8 +89,8 @@ export class BothEngines implements AsyncDisposable {
       )
       return {
         name,
-        here: () => this.#here.ask(here, { timeout_ms: AMPLE_MS }),
-        there: () => this.#there.ask(there, { timeout_ms: AMPLE_MS }),
+        here: () => this.#here.run(here, { timeout_ms: AMPLE_MS }),
+        there: () => this.#there.run(there, { timeout_ms: AMPLE_MS }),
       }
     })
     return this.#linesOf('queries', queries, rounds)
@@ -104,12 +104,12 @@ export class BothEngines implements AsyncDisposable {
       name: `insight, ${name}`,
       here: () =>
         prepareInsight(query, context).compute(
-          (compiled) => this.#here.ask(compiled, { timeout_ms: AMPLE_MS }),
+          (compiled) => this.#here.run(compiled, { timeout_ms: AMPLE_MS }),
           now,
         ),
       there: () =>
         prepareInsight(query, { ...context, clickhouse: PLAIN_STATE }).compute(
-          (compiled) => this.#there.ask(compiled, { timeout_ms: AMPLE_MS }),
+          (compiled) => this.#there.run(compiled, { timeout_ms: AMPLE_MS }),
           now,
         ),
     }))

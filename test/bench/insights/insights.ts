@@ -101,12 +101,12 @@ async function timesOf(
     ours.push(
       await spent(() =>
         prepareInsight(query, asking).compute(
-          (sent) => engine.ask(sent, { timeout_ms: AMPLE_MS }),
+          (sent) => engine.run(sent, { timeout_ms: AMPLE_MS }),
           NOW,
         ),
       ),
     )
-    bare.push(await spent(() => engine.ask(byHand(sql), { timeout_ms: AMPLE_MS })))
+    bare.push(await spent(() => engine.run(byHand(sql), { timeout_ms: AMPLE_MS })))
   }
   return { name, ours_ms: Math.min(...ours), bare_ms: Math.min(...bare) }
 }

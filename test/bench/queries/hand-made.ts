@@ -212,7 +212,7 @@ export async function askEngine(
     rows_max: 50_000,
     more_is_too_many: true,
   }
-  const { rows_json } = await engine.ask(sent, { timeout_ms: AMPLE_MS })
+  const { rows_json } = await engine.run(sent, { timeout_ms: AMPLE_MS })
   return Buffer.from(rows_json).toString()
 }
 

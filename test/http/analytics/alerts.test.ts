@@ -280,7 +280,7 @@ describe('an alert', () => {
       ...world.needs,
       query_service: new Proxy(world.needs.query_service, {
         get: (service, name) =>
-          name === 'askInParts'
+          name === 'answerInParts'
             ? () => Promise.reject(new Error('a bug'))
             : Reflect.get(service, name, service),
       }),

@@ -75,7 +75,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
       },
     })
   const rowsOf = async (query: WorkerQuery, timeout_ms = 30_000): Promise<unknown> => {
-    const { rows_json } = await engine.ask(query, { timeout_ms })
+    const { rows_json } = await engine.run(query, { timeout_ms })
     return JSON.parse(Buffer.from(rows_json).toString())
   }
   const running = async (): Promise<number> =>
@@ -119,7 +119,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
     const text =
       "select timestamp, [timestamp], (event, timestamp), properties.plan, toUInt64(18446744073709551615), 1 / 0, properties from events where timestamp > '2024-03-31 01:00:00'"
     const compiled = compileHogQL(text, { ...CONTEXT, timezone }, clickhouseDialect(PLAIN_STATE))
-    const answer = await engine.ask(
+    const answer = await engine.run(
       {
         ...plainQuery(compiled.sql),
         types: compiled.types,
@@ -175,7 +175,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
 
   test('says that there is more than a page, or refuses when all were wanted', async () => {
     const sql = 'SELECT number FROM numbers(5)'
-    const page = await engine.ask(plainQuery(sql, { rows_max: 3 }), { timeout_ms: 30_000 })
+    const page = await engine.run(plainQuery(sql, { rows_max: 3 }), { timeout_ms: 30_000 })
     expect([page.row_count, page.has_more]).toEqual([3, true])
     expect(Buffer.from(page.rows_json).toString()).toBe('[[0],\n[1],\n[2]]')
     expect(
@@ -189,7 +189,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
     for (const form of ['csv', 'ndjson'] as const) {
       let bytes = 0
       let head = ''
-      const answer = await engine.ask(
+      const answer = await engine.run(
         plainQuery("SELECT number, repeat('x', 90) FROM numbers(100000)", {
           types: ['UInt64', 'String'],
           rows_max: 100_000,
@@ -230,7 +230,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
     ['a function that is missing', 'SELECT no_such_function(1)', 'query_failed'],
   ])('refuses %s with our code', async (_, sql, code) => {
     const query = plainQuery(sql, { rows_max: 1_000_000 })
-    const asked = engineWith({ memory_bytes_max: 200_000_000 }).ask(query, { timeout_ms: 60_000 })
+    const asked = engineWith({ memory_bytes_max: 200_000_000 }).run(query, { timeout_ms: 60_000 })
     const error = await asked.then(
       () => null,
       (thrown: unknown) => thrown,
@@ -275,7 +275,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
         })
         const countParts = async (): Promise<number> => {
           let parts = 0
-          const asked = engine.ask(query, {
+          const asked = engine.run(query, {
             timeout_ms: 60_000,
             // A reader that is slower than the server.
             onPart: async () => {
@@ -302,7 +302,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
         types: ['String'],
         parts: { form: 'csv', columns: ['c'] },
       })
-      await engine.ask(query, {
+      await engine.run(query, {
         timeout_ms: 30_000,
         onPart: async (part) => void (text += Buffer.from(part).toString()),
       })
@@ -325,7 +325,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
         },
         parts: { form, columns: ['n'] },
       })
-      const asked = engine.ask(query, { timeout_ms: 60_000, onPart: async () => void (parts += 1) })
+      const asked = engine.run(query, { timeout_ms: 60_000, onPart: async () => void (parts += 1) })
       expect(await rejectionOf(asked)).toMatchObject({
         name: 'Refusal',
         detail: 'throwIf found its condition to be true.',
@@ -335,7 +335,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
   )
 
   test('refuses a query that reads more rows than it may', async () => {
-    const asked = engineWith({ rows_read_max: 1000 }).ask(
+    const asked = engineWith({ rows_read_max: 1000 }).run(
       plainQuery('SELECT max(number) FROM numbers(100000)'),
       {
         timeout_ms: 30_000,
@@ -345,14 +345,14 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
   })
 
   test('stops a query in ClickHouse when it takes too long, is cancelled, or its reader wants no more', async () => {
-    expect(await rejectionOf(engine.ask(plainQuery(COMPUTING), { timeout_ms: 300 }))).toMatchObject(
+    expect(await rejectionOf(engine.run(plainQuery(COMPUTING), { timeout_ms: 300 }))).toMatchObject(
       {
         code: 'query_timeout',
       },
     )
     await untilNoneRuns()
     const leaving = new AbortController()
-    const asked = engine.ask(plainQuery(WITHOUT_END), {
+    const asked = engine.run(plainQuery(WITHOUT_END), {
       timeout_ms: 60_000,
       signal: leaving.signal,
       onBegin: () => setTimeout(() => leaving.abort(), 300),
@@ -361,7 +361,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
     await untilNoneRuns()
     const parts = { form: 'ndjson', columns: ['n'] } as const
     const long = plainQuery('SELECT number FROM numbers(900000000)', { rows_max: 3, parts })
-    expect(await rejectionOf(engine.ask(long, { timeout_ms: 60_000 }))).toMatchObject({
+    expect(await rejectionOf(engine.run(long, { timeout_ms: 60_000 }))).toMatchObject({
       code: 'query_too_large',
     })
     await untilNoneRuns()
@@ -370,9 +370,9 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
   test('keeps a place for another project while one fills the queue', async () => {
     const leaving = new AbortController()
     const options = { timeout_ms: 60_000, signal: leaving.signal }
-    const many = Array.from({ length: 6 }, () => engine.ask(plainQuery(WITHOUT_END), options))
+    const many = Array.from({ length: 6 }, () => engine.run(plainQuery(WITHOUT_END), options))
     const ends = Promise.allSettled(many)
-    expect(await rejectionOf(engine.ask(plainQuery('SELECT 1'), options))).toMatchObject({
+    expect(await rejectionOf(engine.run(plainQuery('SELECT 1'), options))).toMatchObject({
       code: 'throttled',
     })
     expect(await rowsOf(plainQuery('SELECT 7', { project_id: 2 }))).toEqual([[7]])
@@ -417,7 +417,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
         'SELECT repeat(toString(number % 9), 100000) AS c1 FROM numbers(6500) SETTINGS max_block_size = 100'
       const query = plainQuery('SELECT 1', { gathers: [{ sql, values: [] }] })
       const ample = engineWith({ memory_bytes_max: 3_000_000_000 })
-      expect(await rejectionOf(ample.ask(query, { timeout_ms: 60_000 }))).toMatchObject({
+      expect(await rejectionOf(ample.run(query, { timeout_ms: 60_000 }))).toMatchObject({
         code: 'query_too_large',
         detail:
           'Funnels, paths and other folds take about 20000000 events at most. Choose a shorter range or fewer events.',
@@ -428,7 +428,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
     test('stops in ClickHouse, and here, when it is cancelled', async () => {
       const leaving = new AbortController()
       const gathers = [{ sql: WITHOUT_END.replace('sum(', 'sum(1 + '), values: [] }]
-      const asked = engine.ask(plainQuery('SELECT 1', { gathers }), {
+      const asked = engine.run(plainQuery('SELECT 1', { gathers }), {
         timeout_ms: 60_000,
         signal: leaving.signal,
       })
@@ -441,7 +441,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
 
     test('refuses an exception inside of the gathered rows with our code', async () => {
       const sql = 'SELECT throwIf(number > 3000000) AS c1 FROM numbers(4000000)'
-      const asked = engine.ask(plainQuery('SELECT 1', { gathers: [{ sql, values: [] }] }), {
+      const asked = engine.run(plainQuery('SELECT 1', { gathers: [{ sql, values: [] }] }), {
         timeout_ms: 60_000,
       })
       expect(await asked.then(null, (error: unknown) => error)).toMatchObject({
@@ -455,7 +455,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
   test('says that ClickHouse cannot be reached', async () => {
     const unreached = engineWith({}, { url: 'http://127.0.0.1:1' })
     expect(
-      await rejectionOf(unreached.ask(plainQuery('SELECT 1'), { timeout_ms: 30_000 })),
+      await rejectionOf(unreached.run(plainQuery('SELECT 1'), { timeout_ms: 30_000 })),
     ).toMatchObject({ code: 'storage_unavailable', retry_after_s: 5 })
   })
 
@@ -474,7 +474,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
     const gathers = [{ sql, values: [] }]
     for (const more of [{}, { parts }, { gathers }, { is_plan: true } as const])
       expect(
-        await rejectionOf(unreached.ask(plainQuery(sql, more), { timeout_ms: 30_000 })),
+        await rejectionOf(unreached.run(plainQuery(sql, more), { timeout_ms: 30_000 })),
       ).toMatchObject({ code: 'storage_unavailable', retry_after_s: 5 })
   })
 
@@ -495,7 +495,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
       const sql = `SELECT count() FROM ${table} WHERE 'private@example.com' = {p1:String}`
       const query = plainQuery(sql, { values: [{ type: 'VARCHAR', text: 'private@example.com' }] })
       for (let times = 0; times < 3; times += 1)
-        expect(await rejectionOf(refused.ask(query, { timeout_ms: 30_000 }))).toMatchObject({
+        expect(await rejectionOf(refused.run(query, { timeout_ms: 30_000 }))).toMatchObject({
           code: 'storage_unavailable',
           detail: 'ClickHouse refuses queries. The log of the server has the reason.',
           retry_after_s: 5,
@@ -527,7 +527,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
     })
     const asking = engineWith({}, { url: proxy.url.origin }, lines)
     const ask = async (): Promise<unknown> =>
-      asking.ask(plainQuery('SELECT 1'), { timeout_ms: 30_000 }).catch(() => null)
+      asking.run(plainQuery('SELECT 1'), { timeout_ms: 30_000 }).catch(() => null)
     for (const next of ['refuse', 'break', 'refuse', 'break', 'answer', 'answer'] as const) {
       way = next
       await ask()
@@ -565,7 +565,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks two shards', () => {
         )
       const sql = `SELECT sum(sleepEachRow(0.05)), sum(sipHash64(seq + b.number)) FROM events AS a
 CROSS JOIN (SELECT number FROM numbers(2000000)) AS b SETTINGS max_block_size = 1`
-      const asked = rejectionOf(engine.ask(plainQuery(sql), { timeout_ms: 60_000 }))
+      const asked = rejectionOf(engine.run(plainQuery(sql), { timeout_ms: 60_000 }))
       const there = clientOf(cluster, 1)
       const isAsked = async (): Promise<boolean> =>
         Number(await there.run('SELECT count() FROM system.processes WHERE NOT is_initial_query')) >
@@ -574,7 +574,7 @@ CROSS JOIN (SELECT number FROM numbers(2000000)) AS b SETTINGS max_block_size = 
       await cluster.server(killed).kill()
       expect(await asked).toMatchObject({ code: 'storage_unavailable', detail })
       await cluster.server(killed).start()
-      const counted = await engine.ask(plainQuery('SELECT count() FROM events'), {
+      const counted = await engine.run(plainQuery('SELECT count() FROM events'), {
         timeout_ms: 60_000,
       })
       expect(Buffer.from(counted.rows_json).toString()).toBe('[[4000]]')

@@ -67,10 +67,10 @@ describe('a query that has to be stopped by force', () => {
     await ask(engine, ONE)
     expect(await hangUp(world, engine)).toBe('query_cancelled: The query was cancelled.')
     await until(() => engine.state.processes_ended['unresponsive'] === 1)
-    const held = await engine.ask(query(ONE), { timeout_ms: 30_000 }).catch((error) => error)
+    const held = await engine.run(query(ONE), { timeout_ms: 30_000 }).catch((error) => error)
     expect(held).toMatchObject({ code: 'throttled', retry_after_s: 2 })
     expect(await ask(engine, ONE, { project_id: 2 })).toEqual([[1]])
-    const patient = engine.ask(query(ONE), { timeout_ms: 30_000, is_patient: true })
+    const patient = engine.run(query(ONE), { timeout_ms: 30_000, is_background: true })
     expect(await patient).toMatchObject({ row_count: 1 })
   })
 
@@ -99,7 +99,7 @@ describe('a query that has to be stopped by force', () => {
 /** Begins a query of each project that ends with the engine. */
 async function runBeside(engine: QueryEngine, projects: readonly number[]) {
   const long = projects.map((project_id) =>
-    refusal(engine.ask(query(SLEEPING, { project_id }), { timeout_ms: 90_000 })),
+    refusal(engine.run(query(SLEEPING, { project_id }), { timeout_ms: 90_000 })),
   )
   await until(() => engine.state.running === projects.length)
   return long
@@ -156,7 +156,7 @@ describe('projects that ask beside one whose query ends the process', () => {
     const engine = world.openEngine()
     await ask(engine, ONE)
     const long = await runBeside(engine, [1, 2, 3])
-    const deadly = engine.ask(query(DEADLY, { project_id: 4 }), { timeout_ms: 90_000 })
+    const deadly = engine.run(query(DEADLY, { project_id: 4 }), { timeout_ms: 90_000 })
     expect(await refusal(deadly)).toStartWith('query_failed: The query stopped the engine.')
     await until(() => engine.state.running === 3)
     expect(engine.state.processes_ended['died']).toBe(2)
@@ -170,7 +170,7 @@ describe('a query that runs once more because its process died', () => {
     await using world = new World()
     const engine = world.openEngine()
     await ask(engine, ONE)
-    const long = refusal(engine.ask(query(SLEEPING), { timeout_ms: 30_000 }))
+    const long = refusal(engine.run(query(SLEEPING), { timeout_ms: 30_000 }))
     await until(() => engine.state.running === 1)
     process.kill(engine.state.pid ?? 0, 'SIGKILL')
     // Begun for the second time.
@@ -188,7 +188,7 @@ test('a project that runs as many queries as may run keeps no other one waiting'
   await using world = new World()
   const engine = world.openEngine({ running_max: 2 })
   await ask(engine, ONE)
-  const long = [1, 2, 3].map(() => refusal(engine.ask(query(SLEEPING), { timeout_ms: 60_000 })))
+  const long = [1, 2, 3].map(() => refusal(engine.run(query(SLEEPING), { timeout_ms: 60_000 })))
   await until(() => engine.state.running === 2)
   expect(engine.state.waiting).toBe(1)
   expect(await ask(engine, ONE, { project_id: 2 })).toEqual([[1]])
@@ -300,7 +300,7 @@ describe('a query process that does not start', () => {
     rmSync(folder, { recursive: true, force: true })
     writeFileSync(folder, 'in the way')
     const engine = world.openEngine()
-    const refused = await engine.ask(query(ONE), { timeout_ms: 60_000 }).catch((error) => error)
+    const refused = await engine.run(query(ONE), { timeout_ms: 60_000 }).catch((error) => error)
     expect(refused).toMatchObject({ code: 'storage_unavailable', retry_after_s: 5 })
     expect(engine.state.unready).toBe('The query engine does not start.')
     rmSync(folder)
@@ -325,7 +325,7 @@ function hangUp(world: World, engine: QueryEngine): Promise<string> {
   const leave = new AbortController()
   setTimeout(() => leave.abort(), 3000)
   return refusal(
-    engine.ask(query(deafQuery(world)), {
+    engine.run(query(deafQuery(world)), {
       timeout_ms: 60_000,
       signal: leave.signal,
       onBegin: () => setTimeout(() => leave.abort(), 300),

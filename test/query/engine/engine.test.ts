@@ -139,7 +139,7 @@ describe('the query engine', () => {
   test('interrupts a query at its time limit and answers the next in the same process', async () => {
     await ask(engine, COUNT)
     const { pid } = engine.state
-    const asked = engine.ask(query(LONG), { timeout_ms: 300 })
+    const asked = engine.run(query(LONG), { timeout_ms: 300 })
     expect(await refusal(asked)).toBe('query_timeout: The query took longer than 0.3 seconds.')
     expect(await ask(engine, COUNT)).toEqual([[0]])
     await until(() => engine.state.running === 0)
@@ -154,7 +154,7 @@ describe('the query engine', () => {
     for (const pause_ms of [2, 5, 10, 20, 40]) {
       const leave = new AbortController()
       const begun = Promise.withResolvers<void>()
-      const asked = engine.ask(query(sql), {
+      const asked = engine.run(query(sql), {
         timeout_ms: 60_000,
         signal: leave.signal,
         onBegin: () => begun.resolve(),
@@ -185,7 +185,7 @@ describe('the query engine', () => {
     await ask(engine, COUNT)
     const stop = new AbortController()
     const options = { timeout_ms: 30_000, signal: stop.signal }
-    const long = [1, 2, 3].map(() => refusal(engine.ask(query(SLEEPING), options)))
+    const long = [1, 2, 3].map(() => refusal(engine.run(query(SLEEPING), options)))
     await until(() => engine.state.running === 3)
     expect(await ask(engine, COUNT)).toEqual([[0]])
     expect(engine.state.running).toBe(3)
@@ -201,7 +201,7 @@ describe('a query engine of its own', () => {
     const engine = world.openFoldingEngine()
     await ask(engine, COUNT)
     const { pid } = engine.state
-    const deaf = refusal(engine.ask(query(deafQuery(world)), { timeout_ms: 300 }))
+    const deaf = refusal(engine.run(query(deafQuery(world)), { timeout_ms: 300 }))
     // Still running when the process is killed, and answered by the next one.
     const other = ask(engine, `select n, sleep_ms(5000) is null from (${COUNT}) e(n)`)
     expect(await deaf).toBe('query_timeout: The query took longer than 0.3 seconds.')
@@ -218,7 +218,7 @@ describe('a query engine of its own', () => {
     const beside = [1, 2].map((n) =>
       ask(engine, `select n + ${n}, sleep_ms(2000) is null from (${COUNT}) e(n)`),
     )
-    const deadly = refusal(engine.ask(query(DEADLY), { timeout_ms: 30_000 }))
+    const deadly = refusal(engine.run(query(DEADLY), { timeout_ms: 30_000 }))
     expect(await deadly).toBe('query_failed: The query stopped the engine. It was tried twice.')
     expect(await refusal(ask(engine, COUNT))).toStartWith('throttled: ')
     expect(await Promise.all(beside)).toEqual([[[2, true]], [[3, true]]])
@@ -251,11 +251,11 @@ describe('a query engine of its own', () => {
       'query_too_large: The answer has more than 100000 bytes',
     )
     const page = query(rows, { rows_max: 5000, more_is_too_many: false })
-    const answer = await engine.ask(page, { timeout_ms: 30_000 })
+    const answer = await engine.run(page, { timeout_ms: 30_000 })
     expect(JSON.parse(Buffer.from(answer.rows_json).toString())).toHaveLength(5000)
     expect(answer).toMatchObject({ row_count: 5000, has_more: true })
     const exact = query(`${rows} and a < 5000`, { rows_max: 5000, more_is_too_many: false })
-    expect(await engine.ask(exact, { timeout_ms: 30_000 })).toMatchObject({
+    expect(await engine.run(exact, { timeout_ms: 30_000 })).toMatchObject({
       row_count: 5000,
       has_more: false,
     })
@@ -267,7 +267,7 @@ describe('a query engine of its own', () => {
     await ask(engine, COUNT)
     const stop = new AbortController()
     const options = { timeout_ms: 30_000, signal: stop.signal }
-    const asked = [SLEEPING, COUNT].map((sql) => refusal(engine.ask(query(sql), options)))
+    const asked = [SLEEPING, COUNT].map((sql) => refusal(engine.run(query(sql), options)))
     await until(() => engine.state.running === 1)
     stop.abort()
     expect(await Promise.all(asked)).toEqual([
@@ -275,13 +275,13 @@ describe('a query engine of its own', () => {
       'query_cancelled: The query was cancelled.',
     ])
     expect(await ask(engine, COUNT)).toEqual([[0]])
-    expect(await refusal(engine.ask(query(COUNT), options))).toStartWith('query_cancelled: ')
+    expect(await refusal(engine.run(query(COUNT), options))).toStartWith('query_cancelled: ')
   })
 
   test('refuses with throttled what neither runs nor may wait', async () => {
     await using world = new World()
     const engine = world.openEngine({ running_max: 1, waiting_max: 2 })
-    const asked = [1, 2, 3, 4].map(() => refusal(engine.ask(query(COUNT), { timeout_ms: 30_000 })))
+    const asked = [1, 2, 3, 4].map(() => refusal(engine.run(query(COUNT), { timeout_ms: 30_000 })))
     expect(await Promise.all(asked)).toEqual([
       'answered',
       'answered',
@@ -295,7 +295,7 @@ describe('a query engine of its own', () => {
     const engine = world.openEngine()
     await ask(engine, COUNT)
     const pid = engine.state.pid ?? 0
-    const asked = refusal(engine.ask(query(SLEEPING), { timeout_ms: 30_000 }))
+    const asked = refusal(engine.run(query(SLEEPING), { timeout_ms: 30_000 }))
     await engine.close()
     expect(await asked).toBe('storage_unavailable: The server is stopping.')
     expect(existsSync(`/proc/${pid}`)).toBe(false)
@@ -359,7 +359,7 @@ describe('the sandbox', () => {
     const path = join(shared.data_dir, 'stolen')
     const values = [] as const
     const told = await refusal(
-      sandbox.ask({ ...query(sql.replace('$path', `'${path}'`)), values }, { timeout_ms: 30_000 }),
+      sandbox.run({ ...query(sql.replace('$path', `'${path}'`)), values }, { timeout_ms: 30_000 }),
     )
     expect(told).toStartWith('query_failed: ')
     expect(told).not.toContain(shared.data_dir)
@@ -393,7 +393,7 @@ describe('the sandbox', () => {
     expect(await ask(sandbox, COUNT, { project_id: 22 })).toEqual([[2]])
     const own = query(COUNT, { project_id: 21 })
     const crossed = { ...own, values: [{ type: 'BIGINT', text: '22' }] }
-    const { rows_json } = await sandbox.ask(crossed, { timeout_ms: 30_000 })
+    const { rows_json } = await sandbox.run(crossed, { timeout_ms: 30_000 })
     expect(Buffer.from(rows_json).toString()).toBe('[[0]]')
   })
 

@@ -34,7 +34,7 @@ class Bench {
   }
 
   join(
-    patience_ms: number,
+    max_age_ms: number,
     lane: Lane = 'interactive',
     { project_id = 1, cache_key = 'k', id = 'q' } = {},
   ): ScheduledQuery {
@@ -42,7 +42,7 @@ class Bench {
     return this.scheduler.schedule({
       status: newStatus(named, 0),
       cache_key,
-      patience_ms,
+      max_age_ms,
       lane,
       compute: (now, running) => {
         const end = Promise.withResolvers<ComputedAnswer>()

@@ -1,9 +1,9 @@
 /** Freshness and the values of refresh, cell by cell. */
 import { describe, expect, test } from 'bun:test'
 import {
+  actionOf,
   type CacheInterval,
   cacheState,
-  moveOf,
   REFRESH,
   type RefreshMode,
   refreshMode,
@@ -26,7 +26,7 @@ describe('a refresh value', () => {
   ] as const)(
     '%s does %s with nothing, %s with something fresh, %s with something stale',
     (mode, none, fresh, stale) => {
-      expect([moveOf(mode, 'none'), moveOf(mode, 'fresh'), moveOf(mode, 'stale')]).toEqual([
+      expect([actionOf(mode, 'none'), actionOf(mode, 'fresh'), actionOf(mode, 'stale')]).toEqual([
         none,
         fresh,
         stale,

@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { openCacheDB } from '../../../src/query/service/cache.ts'
 import {
+  changeStatus,
   isComplete,
-  moveStatus,
   newStatus,
   type QueryStatus,
   STATUS_KEPT_MS,
-  STATUS_MOVES,
+  STATUS_TRANSITIONS,
   type StatusEvent,
   type StatusState,
   statusText,
@@ -67,21 +67,21 @@ describe('a status', () => {
     ['failed', 'expire', 'gone'],
     ['failed', 'cancel', 'gone'],
   ] as const)('that is %s is after %s %s', (state, kind, after) => {
-    const moved = moveStatus(inState(state), eventOf(kind), STATUS_KEPT_MS)
+    const moved = changeStatus(inState(state), eventOf(kind), STATUS_KEPT_MS)
     expect(moved?.state ?? 'gone').toBe(after)
   })
 
   test('does not expire before its time, which begins again when it ends', () => {
     const asked = newStatus(ASKED, 1000)
     expect(asked.expiration_ms).toBe(1000 + STATUS_KEPT_MS)
-    const ended = moveStatus(asked, { kind: 'finish' }, 5000)
+    const ended = changeStatus(asked, { kind: 'finish' }, 5000)
     expect(ended?.expiration_ms).toBe(5000 + STATUS_KEPT_MS)
-    const at = (now_ms: number) => ended && moveStatus(ended, { kind: 'expire' }, now_ms)
+    const at = (now_ms: number) => ended && changeStatus(ended, { kind: 'expire' }, now_ms)
     expect([at(4999 + STATUS_KEPT_MS), at(5000 + STATUS_KEPT_MS)]).toEqual([ended, null])
   })
 
   test('has every field of the interface on the wire, with real types', () => {
-    const started = moveStatus(newStatus(ASKED, 0), { kind: 'start' }, 1500) ?? inState('waiting')
+    const started = changeStatus(newStatus(ASKED, 0), { kind: 'start' }, 1500) ?? inState('waiting')
     expect(JSON.parse(statusText(started, null))).toEqual({
       id: 'q1',
       team_id: 7,
@@ -99,7 +99,7 @@ describe('a status', () => {
       labels: ['HogQLQuery'],
       task_id: 't1',
     })
-    const failed = moveStatus(started, { kind: 'restart' }, 2000) ?? started
+    const failed = changeStatus(started, { kind: 'restart' }, 2000) ?? started
     expect(JSON.parse(statusText(failed, null))).toMatchObject({
       complete: true,
       error: true,
@@ -165,7 +165,7 @@ describe('any sequence of what can happen', () => {
       return expect(kind === 'cancel' || is_over).toBe(true)
     }
     if (after.state !== before.state) {
-      const allowed = STATUS_MOVES.some(
+      const allowed = STATUS_TRANSITIONS.some(
         (move) => move.kind === kind && move.from.includes(before.state) && move.to === after.state,
       )
       expect(allowed).toBe(true)

@@ -16,7 +16,7 @@ describe('the query process', () => {
       ['a', Number(2603192927274642682n)],
       ['b', expect.any(Number)],
     ])
-    const text = await engine.ask(query(sql, { types: ['String', 'UInt64'] }), AMPLE)
+    const text = await engine.run(query(sql, { types: ['String', 'UInt64'] }), AMPLE)
     expect(Buffer.from(text.rows_json).toString()).toContain('["a",2603192927274642682]')
   })
 
@@ -24,7 +24,7 @@ describe('the query process', () => {
     await using world = new World()
     const engine = world.openEngine()
     const { pid } = engine.state
-    const asked = engine.ask(query("select js_base58_decode('0'), $1"), AMPLE)
+    const asked = engine.run(query("select js_base58_decode('0'), $1"), AMPLE)
     expect(await refusal(asked)).toBe(
       'query_failed: base58Decode was given a text that is not base 58',
     )

@@ -17,7 +17,7 @@ import {
   eventConditions,
   eventsTree,
 } from '../../../query/lists/events.ts'
-import { valuesTree } from '../../../query/lists/property-values.ts'
+import { valuesTree } from '../../../query/lists/properties.ts'
 import { mapInSlices } from '../../../threads/sliced-json.ts'
 import { DAY_US, SECOND_US } from '../../../time.ts'
 import { isUuid, uuidBytes } from '../../../uuid.ts'

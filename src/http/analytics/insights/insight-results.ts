@@ -20,7 +20,7 @@ import type { AppContext } from '../../app-context.ts'
 import { validatorOf } from '../../bodies/shape.ts'
 import { authorFinder } from '../../callers/authors.ts'
 import { prepareSaved } from '../queries/query.ts'
-import { askForCaller, type QueryCall } from '../queries/query-context.ts'
+import { answerForCaller, type QueryCall } from '../queries/query-context.ts'
 
 /** The members of an insight's answer that come from its result. */
 export type InsightResult = {
@@ -146,7 +146,7 @@ export async function runPrepared(
   prepared: PreparedQuery,
   mode: RefreshMode,
 ): Promise<InsightResult> {
-  const { results, members } = await askForCaller(app, call, () => prepared, mode)
+  const { results, members } = await answerForCaller(app, call, () => prepared, mode)
   const answer: Readonly<Record<string, unknown>> = JSON.parse(members)
   return {
     result: results && new RawJson(results),

@@ -25,18 +25,18 @@ type EditorQueryCall = {
 /** Answers an editor's query. Refuses an invalid shape, and positions outside of its text. */
 export async function answerEditorQuery(
   app: AppContext,
-  asks: QueryCaller,
+  call: QueryCaller,
   { kind, query, refuse }: EditorQueryCall,
 ): Promise<Response> {
   const shape = EDITOR_SHAPES.get(kind)
   if (shape === undefined) throw new Error(`no shape for ${kind}`)
   const sent_query = shape.require(query, refuse) as EditorQueries[EditorKind]
-  const rights = rightsAt(app.control, asks.caller, asks)
-  const { id } = asks.project
+  const rights = rightsAt(app.control, call.caller, call)
+  const { id } = call.project
   const shows_events = isShown(rights, 'editor.events')
   const shows_properties = isShown(rights, 'editor.properties')
   const answer = await answerEditor(kind, sent_query, {
-    ...queryContext(app, asks),
+    ...queryContext(app, call),
     now: app.now(),
     listEvents: () => (shows_events ? app.definitions.listEvents(id) : []),
     listProperties: (owner) => (shows_properties ? app.definitions.listProperties(id, owner) : []),

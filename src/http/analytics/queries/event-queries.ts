@@ -4,7 +4,7 @@ import { findProject, type Project } from '../../../projects/settings/project.ts
 import { prepareQuery } from '../../../query/kinds/query-kinds.ts'
 import { listActions } from '../../../targeting/action.ts'
 import { PEOPLE_PER_PAGE } from '../../../targeting/cohorts/behavior.ts'
-import type { AskEvents } from '../../../targeting/cohorts/behavioral-cohort.ts'
+import type { QueryEvents } from '../../../targeting/cohorts/behavioral-cohort.ts'
 import { listNamedCohorts } from '../../../targeting/cohorts/named-cohorts.ts'
 import { parseRows } from '../../../threads/sliced-json.ts'
 import type { AppContext } from '../../app-context.ts'
@@ -46,7 +46,7 @@ export async function queryEvents(
       cohorts: memoizeValue(() => listNamedCohorts(app.control, project.id)),
     },
   )
-  const { results } = await app.query_service.askInParts(prepared, {
+  const { results } = await app.query_service.answerInParts(prepared, {
     mode: 'force_blocking',
     client_query_id: null,
     signal: request.signal,
@@ -63,7 +63,7 @@ type EventQueryContext = Pick<
  * Returns a function that runs queries in the background, without a request. It throws when the project was
  * deleted.
  */
-export function eventQueryContext(parts: EventQueryContext): AskEvents {
+export function backgroundQueryEvents(parts: EventQueryContext): QueryEvents {
   return (project_id, query, values, properties = []) => {
     const project = findProject(parts.control, project_id)
     if (project === null) throw new Error(`there is no project ${project_id}`)

@@ -75,7 +75,7 @@ export type QueryCall = QueryCaller & { readonly request: Request; readonly sock
  * Computes a query for a caller, and keeps the connection open meanwhile. Refuses `throttled` beyond the key's limits. The
  * client's disconnect cancels the query.
  */
-export async function askForCaller(
+export async function answerForCaller(
   app: AppContext,
   call: QueryCall,
   prepare: () => PreparedQuery,
@@ -86,7 +86,7 @@ export async function askForCaller(
     const { signal } = call.request
     const prepared = prepare()
     return await withoutIdleTimeout(call, () =>
-      app.query_service.askInParts(prepared, { mode, client_query_id: null, signal }),
+      app.query_service.answerInParts(prepared, { mode, client_query_id: null, signal }),
     )
   } finally {
     leave()

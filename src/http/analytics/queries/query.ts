@@ -99,13 +99,13 @@ export const QUERY_ROUTES = [
     summary: 'Read the status of a query, and its results once it is complete.',
     query: StatusQuery,
     answers: { 200: QueryStatusAnswer },
-    answer: async (app, asks) => {
-      const { params, request } = asks
+    answer: async (app, call) => {
+      const { params, request } = call
       const parameters = new URLSearchParams(queryOf(request.url))
       const show_progress = isYes(
         parameters.get('show_progress') ?? parameters.get('showProgress') ?? '',
       )
-      const key = keyOf(app, asks, params['query_id'] ?? '')
+      const key = keyOf(app, call, params['query_id'] ?? '')
       const body = await app.query_service.readStatus(key, show_progress)
       return new Response(body, { headers: JSON_HEADERS })
     },
@@ -116,8 +116,8 @@ export const QUERY_ROUTES = [
     scope: 'query:read',
     summary: 'Cancel a query.',
     answers: { 204: null },
-    answer: (app, asks) => {
-      app.query_service.cancel(keyOf(app, asks, asks.params['query_id'] ?? ''))
+    answer: (app, call) => {
+      app.query_service.cancel(keyOf(app, call, call.params['query_id'] ?? ''))
       return new Response(null, { status: 204 })
     },
   }),
@@ -128,8 +128,8 @@ export const QUERY_ROUTES = [
     summary: 'Cancel a query, by the id that its caller chose.',
     body: validatorOf(CancelBody),
     answers: { 201: null },
-    answer: (app, asks) => {
-      app.query_service.cancel(keyOf(app, asks, asks.body.client_query_id))
+    answer: (app, call) => {
+      app.query_service.cancel(keyOf(app, call, call.body.client_query_id))
       return new Response(null, { status: 201 })
     },
   }),
@@ -151,27 +151,27 @@ type QueryResponse = { readonly response: Response; readonly is_over: boolean }
 /** Answers a query. `onEnd` is called when a streamed answer ends after this function returned. */
 async function answerQuery(
   app: AppContext,
-  asks: QueryPost,
+  call: QueryPost,
   onEnd: () => void,
 ): Promise<QueryResponse> {
-  const { body, request } = asks
+  const { body, request } = call
   const { kind } = body.query
   if (isEditorKind(kind)) {
     const refuse = (fault: Fault): Refusal => refuseRequest(inWrappers(fault, 0))
     const requested = { kind, query: body.query, refuse }
-    return { response: await answerEditorQuery(app, asks, requested), is_over: true }
+    return { response: await answerEditorQuery(app, call, requested), is_over: true }
   }
   const format = formatOf(request)
   const mode = refreshMode(body.refresh, body.async)
   if (isRows(format)) {
     const { signal } = request
-    const query = prepare(app, asks, body)
+    const query = prepare(app, call, body)
     const rows = await computeRows(app, query, { format, mode, signal, onEnd })
     const headers = { ...JSON_HEADERS, ...format.headers }
-    const response = new Response(streamWithoutIdleTimeout(asks, rows), { headers })
+    const response = new Response(streamWithoutIdleTimeout(call, rows), { headers })
     return { response, is_over: false }
   }
-  const answer = await app.query_service.ask(prepareOnce(app, asks, body), {
+  const answer = await app.query_service.answer(prepareOnce(app, call, body), {
     mode,
     client_query_id: body.client_query_id || null,
     // The client's disconnect cancels the query. Made when it is read: a cached answer does not need it.
@@ -188,7 +188,7 @@ async function answerQuery(
  */
 export function prepareSaved(
   app: AppContext,
-  asks: QueryCaller,
+  call: QueryCaller,
   query: unknown,
   overrides: { readonly filters?: unknown; readonly variables?: unknown } = {},
 ): PreparedQuery {
@@ -198,7 +198,7 @@ export function prepareSaved(
     ...(hasMembers(filters) ? { filters_override: filters } : {}),
     ...(hasMembers(variables) ? { variables_override: variables } : {}),
   }
-  return prepare(app, asks, REQUEST.require(body))
+  return prepare(app, call, REQUEST.require(body))
 }
 
 function hasMembers(value: unknown): boolean {
@@ -215,27 +215,27 @@ const last_preparations = new WeakMap<object, LastPreparation>()
  * callers and projects are new objects after any write to that (`projects/lookups.ts`), and callers of browser sessions always;
  * insights depend on the time too.
  */
-function prepareOnce(app: AppContext, asks: QueryCaller, body: QueryPost['body']): PreparedQuery {
-  const { caller, project, level } = asks
+function prepareOnce(app: AppContext, call: QueryCaller, body: QueryPost['body']): PreparedQuery {
+  const { caller, project, level } = call
   const prepared = last_preparations.get(body)
   if (prepared?.project === project && prepared.caller === caller && prepared.level === level)
     return prepared.query
-  const query = prepare(app, asks, body)
+  const query = prepare(app, call, body)
   if (body.query.kind !== 'HogQLQuery') return query
   const query_caller = { caller, project, level }
   // Computed in a context that is made for it: a context keeps the lists of definitions that it has read.
-  const compute: PreparedQuery['compute'] = async (ask, now) =>
-    prepare(app, query_caller, body).compute(ask, now)
+  const compute: PreparedQuery['compute'] = async (run, now) =>
+    prepare(app, query_caller, body).compute(run, now)
   last_preparations.set(body, { ...query_caller, query: { ...query, compute, buildExport: null } })
   return query
 }
 
-function prepare(app: AppContext, asks: QueryCaller, body: QueryPost['body']): PreparedQuery {
+function prepare(app: AppContext, call: QueryCaller, body: QueryPost['body']): PreparedQuery {
   const { kind, query: input, depth } = unwrapQuery(body.query)
   const { filters_override: filters, variables_override: variables } = body
   const query = overrideFilters(input, filters)
   const overrides = { filters, variables }
-  return prepareQuery(requireKindSchema(kind, query, depth), overrides, queryContext(app, asks))
+  return prepareQuery(requireKindSchema(kind, query, depth), overrides, queryContext(app, call))
 }
 
 /**

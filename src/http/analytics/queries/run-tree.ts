@@ -8,7 +8,7 @@ import type { QueryContext } from '../../../query/kinds/prepared-query.ts'
 import { listNamedCohorts } from '../../../targeting/cohorts/named-cohorts.ts'
 import { parseRows } from '../../../threads/sliced-json.ts'
 import type { AppContext } from '../../app-context.ts'
-import { askForCaller, callerOf, type QueryCall } from './query-context.ts'
+import { answerForCaller, callerOf, type QueryCall } from './query-context.ts'
 
 type TreeRows = {
   readonly rows: readonly (readonly unknown[])[]
@@ -42,7 +42,7 @@ export async function runTree(
   tree: Select,
   overrides: Partial<Pick<QueryContext, 'actions' | 'property_types'>> = {},
 ): Promise<TreeRows> {
-  const { results, members } = await askForCaller(app, call, () =>
+  const { results, members } = await answerForCaller(app, call, () =>
     prepareTree(name, tree, { ...contextOf(app, call), ...overrides }),
   )
   const { has_more }: { has_more: boolean } = JSON.parse(members)

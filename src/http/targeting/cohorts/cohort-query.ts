@@ -35,7 +35,7 @@ async function askPersons(
     const result: Uint8Array[] = []
     for (let offset = 0; ; offset += page) {
       const whole = { ...actors, select: ['id'], orderBy: ['id'], limit: page, offset }
-      const answer = await app.query_service.askInParts(prepareSaved(app, call, whole), {
+      const answer = await app.query_service.answerInParts(prepareSaved(app, call, whole), {
         mode: 'force_blocking',
         client_query_id: null,
         signal: request.signal,

@@ -18,10 +18,10 @@ import {
 export const EXPERIMENT_EXPOSURE: InsightKind<ExperimentExposureQuery> = {
   // Answers about running experiments are cached as long as any without an end.
   rangeOf: () => ({ interval: null, ends_at_ms: null }),
-  answer: async (query, context, ask) => {
+  answer: async (query, context, run) => {
     const trial = readTrial(query, context)
     const { variants } = trial
-    const { rows, hogql } = await ask(dailyExposuresTree(trial, context))
+    const { rows, hogql } = await run(dailyExposuresTree(trial, context))
     const range = rangeOfTrial(trial, context)
     const timeseries = timeseriesOf(
       rows,

@@ -164,9 +164,9 @@ function boundedTree(
 ): SelectQuery {
   const { lower, upper, ignores_zeros } = outliers
   const first = field(['figure_0'])
-  const count_tree = ignores_zeros ? expr`if(${first} != 0, ${first}, null)` : first
+  const bounded = ignores_zeros ? expr`if(${first} != 0, ${first}, null)` : first
   const low = lower === null ? expr`min(${first})` : quantile(lower, first)
-  const high = upper === null ? expr`max(${first})` : quantile(upper, count_tree)
+  const high = upper === null ? expr`max(${first})` : quantile(upper, bounded)
   const before = settings.lookback_days === null ? constant(0n) : field(['before_0'])
   return select`
     with people as (select * from ${people}),

@@ -182,9 +182,9 @@ beforeAll(async () => {
   world = await openWorld(
     { now: () => new Date(now_ms) },
     {
-      ask: async (query, options) => {
+      run: async (query, options) => {
         await gate
-        return world.engine.ask(query, options)
+        return world.engine.run(query, options)
       },
     },
   )

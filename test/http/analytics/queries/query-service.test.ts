@@ -672,7 +672,7 @@ describe('a caller who waits', () => {
   })
 
   /** A server of the world's whose callers wait no longer than that. */
-  async function impatient(timeout_ms: number, engine: Pick<QueryEngine, 'ask'> = world.engine) {
+  async function impatient(timeout_ms: number, engine: Pick<QueryEngine, 'run'> = world.engine) {
     const service = new QueryService({
       data_dir: world.data_dir,
       engine,
@@ -719,7 +719,7 @@ describe('a caller who waits', () => {
     // Sleeps as long as LONG counts.
     const sql = `select count(case when n % 2048 = 0 then sleep_ms(50) end) from range(1000000000) t(n)`
     await using server = await impatient(9000, {
-      ask: (query, options) => world.engine.ask({ ...query, sql, values: [] }, options),
+      run: (query, options) => world.engine.run({ ...query, sql, values: [] }, options),
     })
     const answer = await server.ask(COUNT)
     expect(await answer.json()).toMatchObject({ code: 'query_timeout' })
@@ -829,7 +829,7 @@ describe('any query', () => {
     const gate = Promise.withResolvers<void>()
     await using gated = await openWorld(
       { now: () => new Date(now_ms) },
-      { ask: (query, options) => gate.promise.then(() => world.engine.ask(query, options)) },
+      { run: (query, options) => gate.promise.then(() => world.engine.run(query, options)) },
     )
     world = gated
     await ask('SELECT 1', { refresh: 'async', client_query_id: 'a' })
@@ -860,8 +860,8 @@ describe('any query', () => {
     await using held = await openWorld(
       {},
       {
-        ask: async (query, options) => {
-          const answer = await world.engine.ask(query, options)
+        run: async (query, options) => {
+          const answer = await world.engine.run(query, options)
           if (is_held) await gate.promise
           return answer
         },
@@ -909,7 +909,7 @@ describe('any query', () => {
   test('a fault of the engine is answered 500 with nothing but an id, under which the log has it', async () => {
     const ask_faulty = () =>
       Promise.reject(new EngineFault('INTERNAL Error: vector 3 of events_of'))
-    await using faulty = await openWorld({}, { ask: ask_faulty })
+    await using faulty = await openWorld({}, { run: ask_faulty })
     world = faulty
     const answer = await post('SELECT 1')
     const body = JSON.parse(await answer.text())

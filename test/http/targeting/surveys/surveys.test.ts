@@ -1,8 +1,8 @@
 /** Surveys through the management API: whom they ask is decided by their flags, what came back by events. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
-import { eventQueryContext } from '../../../../src/http/analytics/queries/event-queries.ts'
-import type { AskEvents } from '../../../../src/targeting/cohorts/behavioral-cohort.ts'
+import { backgroundQueryEvents } from '../../../../src/http/analytics/queries/event-queries.ts'
+import type { QueryEvents } from '../../../../src/targeting/cohorts/behavioral-cohort.ts'
 import { SurveyLifecycle } from '../../../../src/targeting/surveys/survey-lifecycle.ts'
 import { openWorld, type World } from '../../world.ts'
 import { ask, capture, flagOn, manage, putFlag } from '../flag-world.ts'
@@ -24,7 +24,11 @@ const flagValues = async (distinct_id: string) =>
 
 /** What the running server does every minute. */
 const lookAfter = (now: () => Date) =>
-  new SurveyLifecycle({ ...world.needs, ask: eventQueryContext(world.needs), now }).look()
+  new SurveyLifecycle({
+    ...world.needs,
+    queryEvents: backgroundQueryEvents(world.needs),
+    now,
+  }).look()
 
 describe('a survey', () => {
   test('asks nobody twice: its own flag leaves out who has answered', async () => {
@@ -213,7 +217,7 @@ describe('a survey', () => {
     const { flags } = world.needs
     const turns = new SurveyLifecycle({
       ...world.needs,
-      ask: eventQueryContext(world.needs),
+      queryEvents: backgroundQueryEvents(world.needs),
       now,
       flags: {
         expectChange: () => flags.expectChange(),
@@ -236,19 +240,19 @@ describe('a survey', () => {
     const { body } = await create({ name: 'Asked more', questions: QUESTIONS, start_date })
     const path = `${SURVEYS}${String(body['id'])}/`
     await manage(world, 'PATCH', path, { responses_limit: 1 })
-    const look = async (askEvents: AskEvents) => {
+    const look = async (queryEvents: QueryEvents) => {
       const now = () => new Date()
-      const lifecycle = new SurveyLifecycle({ ...world.needs, ask: askEvents, now })
+      const lifecycle = new SurveyLifecycle({ ...world.needs, queryEvents, now })
       await lifecycle.look()
       return (await manage(world, 'GET', path)).body['end_date']
     }
-    const raiseMeanwhile: AskEvents = async (_project, _text, values) => {
+    const raiseMeanwhile: QueryEvents = async (_project, _text, values) => {
       if (values['survey'] !== body['id']) return []
       await manage(world, 'PATCH', path, { responses_limit: 5 })
       return [[1]]
     }
     expect(await look(raiseMeanwhile)).toBe(null)
-    const enough: AskEvents = async (_project, _text, values) => [
+    const enough: QueryEvents = async (_project, _text, values) => [
       [values['survey'] === body['id'] ? 5 : 0],
     ]
     expect(await look(enough)).not.toBe(null)
@@ -259,7 +263,7 @@ describe('a survey', () => {
     const { control } = world.needs
     const turns = new SurveyLifecycle({
       ...world.needs,
-      ask: eventQueryContext(world.needs),
+      queryEvents: backgroundQueryEvents(world.needs),
       now: () => new Date(),
     })
     const warnings = () =>

@@ -222,7 +222,7 @@ async function answers(engine: QueryEngine, texts = QUERIES as readonly string[]
     const { sql, values, types, reads } = compileHogQL(text, CONTEXT)
     const sent = values.map(({ type, value }) => ({ type, text: String(value) }))
     const whole = { ...query(sql), values: sent, types, reads }
-    const { rows_json } = await engine.ask(whole, { timeout_ms: 90_000 })
+    const { rows_json } = await engine.run(whole, { timeout_ms: 90_000 })
     all.push(JSON.parse(Buffer.from(rows_json).toString()))
   }
   return all

@@ -33,7 +33,7 @@ async function ask(engine: QueryEngine, text: string, has_columns: boolean): Pro
   })
   expect(/"p_[pg][nbt]_/.test(compiled.sql)).toBe(has_columns)
   const values = compiled.values.map(({ type, value }) => ({ type, text: String(value) }))
-  const answer = await engine.ask(
+  const answer = await engine.run(
     { ...compiled, project_id: 1, values, rows_max: 1000, more_is_too_many: true },
     { timeout_ms: 60_000 },
   )

@@ -101,13 +101,13 @@ describe('a row', () => {
 
   test.each(CASES)('writes %s as %s in %s as %s', async (sql, type, timezone, text) => {
     const asked = query(`select ${sql}, $1`, { types: [type, 'Int64'], timezone })
-    const { rows_json } = await engine.ask(asked, { timeout_ms: 30_000 })
+    const { rows_json } = await engine.run(asked, { timeout_ms: 30_000 })
     expect(Buffer.from(rows_json).toString()).toBe(`[[${text},1]]`)
   })
 
   test('is one of as many as there are, over several chunks', async () => {
     const asked = query('select a::varchar, $1 from range(10000) t(a) order by a')
-    const { rows_json, row_count } = await engine.ask(asked, { timeout_ms: 30_000 })
+    const { rows_json, row_count } = await engine.run(asked, { timeout_ms: 30_000 })
     const rows = JSON.parse(Buffer.from(rows_json).toString())
     expect(row_count).toBe(10_000)
     expect(rows).toEqual(Array.from({ length: 10_000 }, (_, index) => [String(index), 1]))
@@ -132,7 +132,7 @@ describe('a row', () => {
   ])('gives a bound %s %s back', async (type, text, written) => {
     const sql = `select $2::${type}, $1`
     const asked = query(sql, { values: [{ type, text }] })
-    const { rows_json } = await engine.ask(asked, { timeout_ms: 30_000 })
+    const { rows_json } = await engine.run(asked, { timeout_ms: 30_000 })
     expect(Buffer.from(rows_json).toString()).toBe(`[[${written},1]]`)
   })
 })

@@ -30,7 +30,7 @@ type Asked = {
 async function partsOf(sql: string, form: RowForm, { columns, types, timezone = 'UTC' }: Asked) {
   const parts: Uint8Array[] = []
   const asked = query(sql, { types, timezone, rows_max: 1_000_000, parts: { form, columns } })
-  await engine.ask(asked, {
+  await engine.run(asked, {
     timeout_ms: 50_000,
     onPart: async (bytes) => {
       parts.push(Uint8Array.from(bytes))

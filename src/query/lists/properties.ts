@@ -1,11 +1,11 @@
-/** The tree of a property's most frequent values, for the suggestions of a filter editor. */
+/** The trees of property names and values. */
 
 import type { Expr, Select } from '../../hogql/syntax/ast.ts'
-import { and, constant, field } from '../../hogql/syntax/nodes.ts'
+import { and, constant, field, tuple } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import { escapeLike } from '../../like.ts'
 
-/** Maximum number of suggestions. */
+/** Maximum number of suggestions in a filter editor. */
 const VALUES_MAX = 20n
 
 /** Filters of a list of values. */
@@ -19,7 +19,7 @@ type ValueListRequest = {
 }
 
 /**
- * Rows: a value as JSON text, the number of rows with it. Each element of a list counts; missing values and null do
+ * A property's most frequent values. Rows: a value as JSON text, the number of rows with it. Each element of a list counts; missing values and null do
  * not.
  */
 export function valuesTree(
@@ -49,4 +49,21 @@ export function valuesTree(
 /** Escapes a text as it appears inside JSON, and its wildcards. */
 function pattern(text: string): string {
   return escapeLike(JSON.stringify(text).slice(1, -1))
+}
+
+/** Older events are not read. */
+const DAYS = constant(30n)
+/** Newest events read per event name. */
+const EVENTS_MAX = constant(2000n)
+/** Above the maximum number of property definitions of a project. */
+const NAMES_MAX = constant(50_000n)
+
+/** Rows: distinct property names of recent events, limited because reading whole `properties` is slow. */
+export function propertiesOfEventsTree(events: readonly string[]): Select {
+  const names = tuple(events.map((name) => constant(name)))
+  const newest = select`select properties from events
+    where event in ${names} and timestamp >= now() - toIntervalDay(${DAYS})
+    order by timestamp desc limit ${EVENTS_MAX} by event`
+  const keys = select`select distinct arrayJoin(JSONExtractKeys(properties)) as name from ${newest}`
+  return { ...keys, limit: NAMES_MAX }
 }
