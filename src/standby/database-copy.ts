@@ -50,7 +50,7 @@ const PART_BYTES = MIB
 const PARTS_TOGETHER = 8
 /**
  * The salts of a log without a frame. They are the same after each start of the primary until it writes, so they prove
- * nothing about what an earlier life of the primary wrote.
+ * nothing about what an earlier start of the primary wrote.
  */
 const NO_RUN = '0'.repeat(16)
 /** Frames that are written into the file at once. */
@@ -80,7 +80,7 @@ export class DatabaseCopy {
   #run: Run | null = null
   /** Runs that are over, and not in the file yet. */
   #finished: readonly LogRunState[] = []
-  /** The primary's life to which `change_before` belongs. */
+  /** The start of the primary to which `change_before` belongs. */
   #boot = ''
   /** Up to where the file is copied; null when all of it is. */
   #offset: number | null = 0
@@ -143,7 +143,7 @@ export class DatabaseCopy {
       return this.#run !== null
     if (this.#run === null || log.salts !== this.#run.salts) {
       if (!this.#beginRun(log)) return false
-    } else if (log.from !== this.#run.frames || this.#isOfAnotherLife(log)) {
+    } else if (log.from !== this.#run.frames || this.#isOfAnotherBoot(log)) {
       return false
     }
     const run = this.#run
@@ -185,9 +185,9 @@ export class DatabaseCopy {
    * Writes runs that are over into the file; only when the noted state has all of them, so that the file never has more
    * than is noted. Returns whether the state has changed: the caller notes it, and only then removes the runs' logs.
    */
-  foldFinished(): boolean {
+  applyFinished(): boolean {
     if (this.#finished.length === 0) return false
-    for (const run of this.#finished) foldLog(this.#path, run)
+    for (const run of this.#finished) applyLog(this.#path, run)
     this.#finished = []
     return true
   }
@@ -211,8 +211,8 @@ export class DatabaseCopy {
     }
   }
 
-  /** Whether an empty log belongs to another life of the primary than the copy: commits between the two may be missing. */
-  #isOfAnotherLife({ salts, boot }: ReceivedLog['log']): boolean {
+  /** Whether an empty log belongs to another start of the primary than the copy: commits between the two may be missing. */
+  #isOfAnotherBoot({ salts, boot }: ReceivedLog['log']): boolean {
     return salts === NO_RUN && boot !== this.#boot
   }
 
@@ -260,7 +260,7 @@ export class DatabaseCopy {
  * Writes the pages of a log into the database file, and syncs it. Doing it again changes nothing. Cuts off what is beyond
  * the last commit's size.
  */
-export function foldLog(database: string, { salts, page_bytes, frames }: LogRunState): void {
+export function applyLog(database: string, { salts, page_bytes, frames }: LogRunState): void {
   if (frames === 0) return
   const log = copiedLogPath(database, salts)
   const fd = openSync(database, 'r+')

@@ -68,7 +68,7 @@ export class Follower {
   #files: readonly ShippedFile[] = []
   /** The version of `#files`; -1 before the first list. */
   #version = -1
-  /** The primary's life in which the list was received. */
+  /** The start of the primary in whose time the list was received. */
   #boot = ''
   #running: Promise<void> = Promise.resolve()
   #last_error: string | null = null
@@ -229,7 +229,7 @@ export class Follower {
       writeState(this.#context.data_dir, this.#state)
     }
     write()
-    if (current.map((copy) => copy?.foldFinished() ?? false).some(Boolean)) write()
+    if (current.map((copy) => copy?.applyFinished() ?? false).some(Boolean)) write()
   }
 
   /** Fetches the files of the manifest that are not here. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { syncPath } from '../storage/files/parquet.ts'
 import { beginLogId } from '../storage/log/shipments.ts'
 import { SHIPPED_DATABASES } from '../storage/sqlite/log-shipping.ts'
-import { foldLog } from './database-copy.ts'
+import { applyLog } from './database-copy.ts'
 import { copiesFolder, copyPath, findState, writeState } from './state.ts'
 
 /** The folder cannot be taken over. */
@@ -34,7 +34,7 @@ export function takeOver(data_dir: string): Takeover {
     const copy = copyPath(data_dir, database, number)
     // Without a copy it was moved before a crash.
     if (!existsSync(copy)) continue
-    for (const run of runs) foldLog(copy, run)
+    for (const run of runs) applyLog(copy, run)
     const own = join(data_dir, `${database}.db`)
     for (const suffix of ['-wal', '-shm']) rmSync(own + suffix, { force: true })
     renameSync(copy, own)

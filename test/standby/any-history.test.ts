@@ -4,7 +4,7 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseCopy, foldLog } from '../../src/standby/database-copy.ts'
+import { applyLog, DatabaseCopy } from '../../src/standby/database-copy.ts'
 import type { Primary } from '../../src/standby/primary.ts'
 import { copiesFolder, copyPath, type DatabaseCopyState } from '../../src/standby/state.ts'
 import { EventLog } from '../../src/storage/log/event-log.ts'
@@ -184,7 +184,7 @@ class History {
     if (!had_file || !asked.log.is_end || asked.log.manifest_version === null) return false
     copy.sync()
     this.#noted = copy.state
-    if (copy.foldFinished()) this.#noted = copy.state
+    if (copy.applyFinished()) this.#noted = copy.state
     return true
   }
 
@@ -196,7 +196,7 @@ class History {
     rmSync(clone, { recursive: true, force: true })
     cpSync(copiesFolder(this.#standby_dir), copiesFolder(clone), { recursive: true })
     const path = copyPath(clone, 'events', this.#noted.number)
-    for (const run of this.#noted.runs) foldLog(path, run)
+    for (const run of this.#noted.runs) applyLog(path, run)
     copyFileSync(path, join(clone, 'events.db'))
     const own = new Database(join(clone, 'events.db'))
     expect(own.query('pragma integrity_check').values()).toEqual([['ok']])

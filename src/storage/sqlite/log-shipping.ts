@@ -50,7 +50,7 @@ export type ShippedFile = {
 
 /** Frames of a run, from one that a standby lacks; their bytes follow in the answer. */
 export type ShippedLog = {
-  /** This server's life: `change` counts from its start. */
+  /** Identifies this start of the server, from which `change` counts. */
   readonly boot: string
   readonly salts: string
   readonly page_bytes: number
