@@ -4,7 +4,7 @@ import type { Browser, BrowserContext } from 'playwright-core'
 import { HAS_BROWSER, openBrowser } from '../flows/clients/browser.ts'
 import { limitTests } from '../long-tests.ts'
 import { fillPages, type PageIds } from './every-page.ts'
-import { findBarriers, type Interface, openInterface, settle } from './interface.ts'
+import { findBarriers, goInside, type Interface, openInterface, settle } from './interface.ts'
 
 limitTests(120_000)
 
@@ -70,6 +70,8 @@ describe.skipIf(!HAS_BROWSER)('a member who may change nothing', () => {
     const draft = encodeURIComponent(JSON.stringify({ key: 'other', conditions: [] }))
     const hogql = { kind: 'HogQLQuery', query: 'select {variables.shop}' }
     const offered: Record<string, readonly string[]> = {}
+    await page.goto(`${root}/start`)
+    await page.locator('h1').waitFor()
     for (const path of [
       '/boards',
       '/boards?show=insights',
@@ -85,8 +87,9 @@ describe.skipIf(!HAS_BROWSER)('a member who may change nothing', () => {
       `/persons/group/0/${encodeURIComponent(ids.group_key)}`,
       `/sql#q=${encodeURIComponent(JSON.stringify(hogql))}`,
     ]) {
-      await page.goto('about:blank')
-      await page.goto(root + path)
+      await goInside(page, root + path)
+      // What the page before has drawn may look the same.
+      await settle(page)
       await page.locator('h1').waitFor()
       await settle(page)
       const names = await page

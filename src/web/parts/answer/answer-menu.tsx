@@ -2,6 +2,7 @@
 import type { RefObject, VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import type { AnyQuery } from '../../api/calls/ask.ts'
+import { lazyPage } from '../../lazy-page.tsx'
 import { useKeys } from '../../state/keys.ts'
 import { useProject } from '../../state/project.tsx'
 import { Button } from '../button.tsx'
@@ -12,8 +13,12 @@ import { showToast } from '../overlays/toast.tsx'
 import style from './answer-menu.module.css'
 import { type AnswerTable, csvOf } from './answer-table.ts'
 import { CURL, queryAddress } from './code-forms.ts'
-import { HogqlDialog } from './hogql-dialog.tsx'
 import { saveFile } from './save-file.ts'
+
+/** Loaded at first use: a page's first load has a limit of bytes. */
+const HogqlDialog = lazyPage(() => import('./hogql-dialog.tsx').then((all) => all.HogqlDialog), {
+  is_dialog: true,
+})
 
 type AnswerMenuProps = {
   /** The name of the answer, for screen readers and saved files. */
