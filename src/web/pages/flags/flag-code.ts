@@ -23,7 +23,7 @@ export const FLAG_CODES: readonly FlagCode[] = [
     code({ draft, group_type }) {
       const group = group_type === null ? '' : `posthog.group(${quote(group_type)}, "acme")\n`
       return `${group}posthog.onFeatureFlags(() => {
-${testOf('posthog.', draft, quote(draft.key), '  ')}
+${testOf('posthog.', draft, quote(keyOf(draft)), '  ')}
 })`
     },
   },
@@ -32,7 +32,7 @@ ${testOf('posthog.', draft, quote(draft.key), '  ')}
     text: 'Node',
     code({ draft, group_type }) {
       const groups = group_type === null ? '' : `, { groups: { ${quote(group_type)}: "acme" } }`
-      return testOf('await client.', draft, `${quote(draft.key)}, "ann"${groups}`)
+      return testOf('await client.', draft, `${quote(keyOf(draft))}, "ann"${groups}`)
     },
   },
   {
@@ -40,7 +40,7 @@ ${testOf('posthog.', draft, quote(draft.key), '  ')}
     text: 'Python',
     code({ draft, group_type }) {
       const groups = group_type === null ? '' : `, groups={${quote(group_type)}: "acme"}`
-      const names = `${quote(draft.key)}, "ann"${groups}`
+      const names = `${quote(keyOf(draft))}, "ann"${groups}`
       const [variant] = draft.variants
       const [read, is] =
         variant === undefined
@@ -64,6 +64,9 @@ if value${is}:
     },
   },
 ]
+
+/** The key; an example before it is typed. */
+const keyOf = ({ key }: DraftedFlag): string => key || 'new-checkout'
 
 const quote = (text: string): string => JSON.stringify(text)
 
