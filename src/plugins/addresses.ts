@@ -1,4 +1,6 @@
 /** Guards outgoing calls against server-side request forgery: a webhook may only lead to public internet addresses. */
+import { setServers } from 'node:dns'
+import { existsSync, readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dns } from 'bun'
 import { Refusal } from '../errors.ts'
@@ -103,8 +105,27 @@ export class Addresses {
  * the threads that passwords, compression and files share, and a name server that does not answer held all of them.
  */
 async function lookUp(host: string): Promise<readonly string[]> {
+  followNameServers()
   const records = await dns.lookup(host, { backend: 'c-ares' }).catch(() => [])
   return records.map(({ address }) => address)
+}
+
+const NAME_SERVERS = '/etc/resolv.conf'
+
+/** The text of `NAME_SERVERS` at the last lookup; null before the first. */
+let last_text: string | null = null
+
+/** c-ares reads the name servers once; those of a machine change with its network, or come after the start. */
+function followNameServers(): void {
+  const text = existsSync(NAME_SERVERS) ? readFileSync(NAME_SERVERS, 'utf8') : ''
+  const is_changed = last_text !== null && text !== last_text
+  last_text = text
+  if (!is_changed) return
+  const lines = text.split('\n').map((line) => line.trim().split(/\s+/))
+  const servers = lines.flatMap(([name, value = '']) =>
+    name === 'nameserver' && isIP(value) !== 0 ? [value] : [],
+  )
+  if (servers.length > 0) setServers(servers)
 }
 
 /** The name or the address of a URL's host, an IPv6 one without brackets. */
