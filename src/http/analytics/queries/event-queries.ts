@@ -1,13 +1,11 @@
 /** HogQL queries that routes run for their own figures about flags, surveys and experiments. */
-import { memoizeValue } from '../../../memoize.ts'
 import { findProject, type Project } from '../../../projects/settings/project.ts'
 import { prepareQuery } from '../../../query/kinds/query-kinds.ts'
-import { listActions } from '../../../targeting/action.ts'
 import { PEOPLE_PER_PAGE } from '../../../targeting/cohorts/behavior.ts'
 import type { QueryEvents } from '../../../targeting/cohorts/behavioral-cohort.ts'
-import { listNamedCohorts } from '../../../targeting/cohorts/named-cohorts.ts'
 import { parseRows } from '../../../threads/sliced-json.ts'
 import type { AppContext } from '../../app-context.ts'
+import { projectContext } from './query-context.ts'
 
 /** Limits of these queries, independent of the caller's. */
 export const OWN_LIMITS = { rows_max: PEOPLE_PER_PAGE } as const
@@ -35,16 +33,8 @@ export async function queryEvents(
       ...(properties === undefined ? {} : { filters: { properties: [...properties] } }),
     },
     { filters: null, variables: null },
-    {
-      // The texts are the server's own, and no caller reads their rows.
-      project: { ...project, hidden_tables: [] },
-      property_types: app.definitions.propertyTypes(project.id),
-      group_types: app.definitions.groupTypes(project.id),
-      rows_max: app.query_limits.rows_max,
-      clickhouse: app.definitions.clickhouseState?.(project.id) ?? null,
-      actions: memoizeValue(() => listActions(app.control, project.id)),
-      cohorts: memoizeValue(() => listNamedCohorts(app.control, project.id)),
-    },
+    // The texts are the server's own, and no caller reads their rows.
+    projectContext(app, { ...project, hidden_tables: [] }),
   )
   const { results } = await app.query_service.answerInParts(prepared, {
     mode: 'force_blocking',

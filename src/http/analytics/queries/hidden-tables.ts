@@ -1,14 +1,12 @@
 /** Refuses conditions that read tables hidden from their editor: what they count in the background shows those tables. */
-import { memoizeValue } from '../../../memoize.ts'
 import type { Caller } from '../../../projects/rights/access.ts'
 import { rightsIn } from '../../../projects/rights/rights.ts'
 import type { Project } from '../../../projects/settings/project.ts'
 import { prepareQuery } from '../../../query/kinds/query-kinds.ts'
-import { type Action, listActions } from '../../../targeting/action.ts'
+import type { Action, listActions } from '../../../targeting/action.ts'
 import { listBehaviors } from '../../../targeting/cohorts/behavior.ts'
-import { listNamedCohorts } from '../../../targeting/cohorts/named-cohorts.ts'
 import type { AppContext } from '../../app-context.ts'
-import { callerOf } from './query-context.ts'
+import { callerOf, projectContext } from './query-context.ts'
 
 /** The editor of a definition. */
 type EditCall = {
@@ -63,14 +61,10 @@ async function requireShown(
   const prepared = prepareQuery(
     { kind: 'HogQLQuery', query, values, ...narrowed },
     { filters: null, variables: null },
-    {
-      project: { ...project, hidden_tables },
-      property_types: app.definitions.propertyTypes(project.id),
-      group_types: app.definitions.groupTypes(project.id),
-      rows_max: app.query_limits.rows_max,
-      actions: memoizeValue(() => drafts ?? listActions(app.control, project.id)),
-      cohorts: memoizeValue(() => listNamedCohorts(app.control, project.id)),
-    },
+    Object.assign(
+      projectContext(app, { ...project, hidden_tables }),
+      drafts === undefined ? {} : { actions: () => drafts },
+    ),
   )
   // An export is compiled before its query is run, by another function.
   await prepared.buildExport?.('csv', 1, app.now())(refuseToRun)

@@ -1,6 +1,7 @@
 /** The context of a query: its caller and facts about the project's data, each read on first use. */
 
 import { findVariable } from '../../../dashboards/variable.ts'
+import type { ResourceName } from '../../../hogql/tables/resources.ts'
 import { memoizeValue } from '../../../memoize.ts'
 import type { Caller } from '../../../projects/rights/access.ts'
 import {
@@ -12,7 +13,11 @@ import {
 import { QUERY_READ } from '../../../projects/rights/ways.ts'
 import type { Project } from '../../../projects/settings/project.ts'
 import type { MemberLevel } from '../../../projects/tables.ts'
-import type { PreparedQuery, QueryContext } from '../../../query/kinds/prepared-query.ts'
+import type {
+  PreparedQuery,
+  QueriedProject,
+  QueryContext,
+} from '../../../query/kinds/prepared-query.ts'
 import type { AnswerParts } from '../../../query/service/envelope.ts'
 import type { RefreshMode } from '../../../query/service/refresh.ts'
 import { listActions } from '../../../targeting/action.ts'
@@ -36,20 +41,17 @@ export function callerOf({ user_id }: Caller, rights: Rights) {
   return { caller: [user_id, ...hidden_tables].join(' '), hidden_tables }
 }
 
+/** The parts that the context of a query is built of. */
+type ContextSources = Pick<AppContext, 'control' | 'definitions' | 'query_limits'>
+
 /**
- * Builds the context of a query. Parts are lazy, because a cached answer needs none of them. Refuses callers
- * without the right to run queries, wherever the query was saved.
+ * Builds what each query of a project is prepared in, whoever asks it. Members are lazy, because a cached answer needs
+ * none of them; a spread reads the getters among them.
  */
-export function queryContext(
-  app: AppContext,
-  { caller, project, level }: QueryCaller,
-): QueryContext {
-  const rights = rightsAt(app.control, caller, { project, level })
-  requireRight(rights, QUERY_READ)
+export function projectContext(app: ContextSources, project: QueriedProject): QueryContext {
   return {
-    project: { ...project, ...callerOf(caller, rights) },
+    project,
     rows_max: app.query_limits.rows_max,
-    now: app.now(),
     get property_types() {
       return app.definitions.propertyTypes(project.id)
     },
@@ -64,8 +66,22 @@ export function queryContext(
     actions: memoizeValue(() => listActions(app.control, project.id)),
     findVariable: (id) => findVariable(app.control, project.id, id),
     findExperiment: (id) => findExperimentById(app.control, project.id, id),
-    resources: (name) => readResource(app.control, project.id, name, rights),
   }
+}
+
+/**
+ * Builds the context of a caller's own query. Refuses callers without the right to run queries, wherever the query was
+ * saved.
+ */
+export function queryContext(
+  app: AppContext,
+  { caller, project, level }: QueryCaller,
+): QueryContext {
+  const rights = rightsAt(app.control, caller, { project, level })
+  requireRight(rights, QUERY_READ)
+  const resources = (name: ResourceName) => readResource(app.control, project.id, name, rights)
+  const context = projectContext(app, { ...project, ...callerOf(caller, rights) })
+  return Object.assign(context, { now: app.now(), resources })
 }
 
 /** The caller, the project and the request of a query. */

@@ -1,14 +1,12 @@
 /** Runs queries that routes build as trees. */
 
 import type { Select } from '../../../hogql/syntax/ast.ts'
-import { memoizeValue } from '../../../memoize.ts'
 import { rightsAt } from '../../../projects/rights/rights.ts'
 import { prepareTree } from '../../../query/kinds/compile-tree.ts'
 import type { QueryContext } from '../../../query/kinds/prepared-query.ts'
-import { listNamedCohorts } from '../../../targeting/cohorts/named-cohorts.ts'
 import { parseRows } from '../../../threads/sliced-json.ts'
 import type { AppContext } from '../../app-context.ts'
-import { answerForCaller, callerOf, type QueryCall } from './query-context.ts'
+import { answerForCaller, callerOf, projectContext, type QueryCall } from './query-context.ts'
 
 type TreeRows = {
   readonly rows: readonly (readonly unknown[])[]
@@ -18,13 +16,7 @@ type TreeRows = {
 /** The query context of a call: the project's catalog, without the tables hidden from the caller. */
 function contextOf(app: AppContext, { caller, project, level }: QueryCall): QueryContext {
   const rights = rightsAt(app.control, caller, { project, level })
-  return {
-    project: { ...project, ...callerOf(caller, rights) },
-    property_types: app.definitions.propertyTypes(project.id),
-    group_types: app.definitions.groupTypes(project.id),
-    cohorts: memoizeValue(() => listNamedCohorts(app.control, project.id)),
-    rows_max: app.query_limits.rows_max,
-  }
+  return projectContext(app, { ...project, ...callerOf(caller, rights) })
 }
 
 const NO_ROWS = Buffer.from('[]')
