@@ -1,6 +1,6 @@
 /** A page that edits one thing: the head with Save and Revert, the server's refusal, the form. */
 import type { ComponentChildren, VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { ApiError } from '../../api/calls/call.ts'
 import { useKeys } from '../../state/keys.ts'
 import { Button } from '../button.tsx'
@@ -29,12 +29,18 @@ type EditedPageProps = {
 export function EditedPage(props: EditedPageProps): VNode {
   const { title, create, is_changed, may_edit, fields, onSave, onRevert } = props
   const [error, setError] = useState<unknown>(null)
+  const is_saving = useRef(false)
   const save = async (): Promise<void> => {
+    // A double click would create two.
+    if (is_saving.current) return
+    is_saving.current = true
     try {
       await onSave()
       setError(null)
     } catch (failure) {
       setError(failure)
+    } finally {
+      is_saving.current = false
     }
   }
   const revert = (): void => {
