@@ -66,7 +66,11 @@ export async function changeFlag(
   const [method, path]: readonly [CallMethod, string] =
     flag_id === null ? ['POST', ''] : ['PATCH', `${flag_id}/`]
   const at = `/api/projects/${project_id}/feature_flags/${path}`
-  const flag = await call<ShownFlag>(method, at, { body })
+  const flag = await call<ShownFlag>(method, at, { body }).catch((error: unknown) => {
+    // The switch shows what was not stored.
+    void queryClient.invalidateQueries({ queryKey: ['flags', project_id] })
+    throw error
+  })
   queryClient.setQueryData(['flags', project_id, String(flag.id)], flag)
   await queryClient.invalidateQueries({ queryKey: ['flags', project_id, 'list'] })
   return flag

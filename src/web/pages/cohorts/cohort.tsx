@@ -21,6 +21,7 @@ import { Menu } from '../../parts/overlays/menu.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
 import { useMayEdit, useProject } from '../../state/project.tsx'
 import { type ChangeOptions, useHashQuery } from '../../state/url.ts'
+import { applyChange } from '../flags/switch-flag.ts'
 import { bodyOf, type DraftedCohort, draftOf, NEW_COHORT, readDraft } from './cohort-draft.ts'
 import { ConditionSets } from './condition-sets.tsx'
 
@@ -222,7 +223,8 @@ function CohortMenu({ cohort }: { readonly cohort: ShownCohort }): VNode {
   const remove = async (): Promise<void> => {
     await changeCohort(id, cohort.id, { deleted: true })
     navigate('/cohorts')
-    const restore = (): void => void changeCohort(id, cohort.id, { deleted: false })
+    const restore = (): void =>
+      void applyChange(() => changeCohort(id, cohort.id, { deleted: false }))
     showToast({ text: 'Cohort deleted', action: { text: 'Undo', run: restore } })
   }
   return (

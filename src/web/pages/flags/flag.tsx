@@ -30,7 +30,7 @@ import {
   readDraft,
 } from './flag-draft.ts'
 import { CodeCard, FactsCard, TrialCard } from './side-cards.tsx'
-import { switchFlag } from './switch-flag.ts'
+import { applyChange, switchFlag } from './switch-flag.ts'
 import { ValueList } from './value-list.tsx'
 
 /** The page of a stored flag. */
@@ -204,11 +204,12 @@ function FlagMenu({ flag, draft, may_edit }: FlagMenuProps): VNode {
   const [is_deleting, setDeleting] = useState(false)
   const duplicate = async (): Promise<void> =>
     navigate(`/flags/new${await hashOf({ ...draft, key: `${draft.key}-copy` })}`)
-  const archive = (): Promise<unknown> => changeFlag(id, flag.id, { archived: !flag.archived })
+  const archive = (): Promise<unknown> =>
+    applyChange(() => changeFlag(id, flag.id, { archived: !flag.archived }))
   const remove = async (): Promise<void> => {
     await changeFlag(id, flag.id, { deleted: true })
     navigate('/flags')
-    const restore = (): void => void changeFlag(id, flag.id, { deleted: false })
+    const restore = (): void => void applyChange(() => changeFlag(id, flag.id, { deleted: false }))
     showToast({ text: `${flag.key} deleted`, action: { text: 'Undo', run: restore } })
   }
   const calls: MenuItem = { text: 'Calls in Explore', icon: 'explore', href: callsHref(flag.key) }

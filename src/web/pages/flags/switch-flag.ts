@@ -1,4 +1,4 @@
-/** Switching a flag on or off, at once. */
+/** Changes of a flag that apply at once, with the way back. */
 import { changeFlag } from '../../api/flags.ts'
 import type { ShownFlag } from '../../api/types/shown-flag.ts'
 import { changeErrorText } from '../../parts/notes/error-note.tsx'
@@ -10,11 +10,18 @@ export async function switchFlag(
   { id, key, active }: ShownFlag,
   is_on: boolean,
 ): Promise<void> {
+  if (!(await applyChange(() => changeFlag(project_id, id, { active: is_on })))) return
+  const undo = (): void => void applyChange(() => changeFlag(project_id, id, { active }))
+  showToast({ text: `${key} is ${is_on ? 'on' : 'off'}`, action: { text: 'Undo', run: undo } })
+}
+
+/** Whether the server has made the change; a toast says why not. */
+export async function applyChange(change: () => Promise<unknown>): Promise<boolean> {
   try {
-    await changeFlag(project_id, id, { active: is_on })
-    const undo = (): void => void changeFlag(project_id, id, { active })
-    showToast({ text: `${key} is ${is_on ? 'on' : 'off'}`, action: { text: 'Undo', run: undo } })
+    await change()
+    return true
   } catch (error) {
     showToast({ text: changeErrorText(error) })
+    return false
   }
 }
