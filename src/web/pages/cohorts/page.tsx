@@ -23,7 +23,7 @@ export function CohortsPage(): VNode {
   return params.id === 'new' ? (
     <CohortEditor cohort={null} />
   ) : (
-    <CohortView key={params.id} id={decodeURIComponent(params.id)} />
+    <CohortView key={params.id} id={params.id} />
   )
 }
 

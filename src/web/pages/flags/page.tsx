@@ -26,7 +26,7 @@ export function FlagsPage(): VNode {
   return params.id === 'new' ? (
     <FlagEditor flag={null} />
   ) : (
-    <FlagView key={params.id} id={decodeURIComponent(params.id)} />
+    <FlagView key={params.id} id={params.id} />
   )
 }
 

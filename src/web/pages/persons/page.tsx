@@ -31,7 +31,7 @@ export function PersonsPage(): VNode {
     return <GroupView key={key} group_type_index={Number(group.type)} group_key={group_key} />
   }
   return is_person && params.uuid !== undefined ? (
-    <PersonView key={params.uuid} uuid={decodeURIComponent(params.uuid)} />
+    <PersonView key={params.uuid} uuid={params.uuid} />
   ) : (
     <PersonList />
   )
