@@ -54,6 +54,8 @@ describe('the draft of a cohort', () => {
       [any(PRO, BUSY), [[PRO], [BUSY]]],
       [any(all(PRO), BUSY), [[PRO], [BUSY]]],
       [any(any(PRO)), [[PRO]]],
+      [any(), []],
+      [all(), [[]]],
       [{}, []],
     ] as const) {
       expect(draftOf(cohortOf(properties)).sets).toEqual(sets)
@@ -83,6 +85,24 @@ describe('the draft of a cohort', () => {
       'Did action 7 (performed event first time)',
     )
     expect(doneText(PRO)).toBeNull()
+    const done = { type: 'behavioral', value: 'performed_event', key: '$pageview' }
+    expect(doneText({ ...done, explicit_datetime: '-30d', event_filters: [PRO] })).toBe(
+      'Did Page view where plan is pro in the last 30 days',
+    )
+    expect(
+      doneText({ ...done, explicit_datetime: '2026-11-01', explicit_datetime_to: '2026-11-14' }),
+    ).toBe('Did Page view from 2026-11-01 to 2026-11-14')
+  })
+  test('says what is negated, and has a cohort by its operator alone', () => {
+    const member = { key: 'id', type: 'cohort', value: 7 }
+    const draft = draftOf(
+      cohortOf(any(all({ ...PRO, negation: true }, { ...member, negation: true }), all(member))),
+    )
+    expect(draftText(draft)).toBe('Not: plan is pro and Not in cohort 7, or In cohort 7')
+    expect(draft.sets?.flat().slice(1)).toEqual([
+      { ...member, operator: 'not_in' },
+      { ...member, operator: 'in' },
+    ])
   })
 })
 
@@ -134,6 +154,19 @@ describe.skipIf(!HAS_BROWSER)('a cohort', () => {
     await expectSoon(() => page.getByRole('link', { name: 'Readers' }).count(), 0)
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByRole('link', { name: 'Readers' }).waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('is made once by a double click', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto(`/p/${ui.project}/cohorts/new`)
+    await page.getByText('Everyone').waitFor()
+    await page.getByLabel('Name').fill('Twice')
+    await page.getByRole('button', { name: 'Create cohort' }).dblclick()
+    await page.getByRole('heading', { level: 1, name: 'Twice' }).waitFor()
+    const path = `/api/projects/${ui.project}/cohorts/?search=Twice`
+    expect(await ui.api(path)).toMatchObject({ results: { length: 1 } })
     expect(visit.complaints).toEqual([])
   })
 

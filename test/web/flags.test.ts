@@ -69,6 +69,16 @@ describe('the draft of a flag', () => {
     const { key, name, filters } = STORED
     expect(bodyOf(draftOf(STORED), STORED)).toEqual({ key, name, filters })
   })
+  test('of a flag without conditions is for everyone, as the flag is', () => {
+    for (const filters of [{}, { groups: null }]) {
+      const draft = draftOf({ ...STORED, filters })
+      expect(releaseText(draft)).toBe('Everyone')
+      expect(bodyOf(draft, { ...STORED, filters })).toMatchObject({
+        filters: { groups: [{ properties: [], rollout_percentage: null }] },
+      })
+    }
+    expect(draftOf({ ...STORED, filters: { groups: [] } }).conditions).toEqual([])
+  })
   test('comes back from an address, and from nothing else', () => {
     const draft = draftOf(STORED)
     expect(readDraft(JSON.parse(JSON.stringify(draft)))).toEqual(draft)
@@ -175,7 +185,7 @@ describe.skipIf(!HAS_BROWSER)('a flag', () => {
     await expectSoon(() => page.getByLabel('Description').inputValue(), '')
     await page.getByLabel('Description').fill('Three steps')
     await page.getByRole('button', { name: 'Save', exact: true }).click()
-    await page.getByText('Saved').waitFor()
+    await page.getByText('Saved', { exact: true }).waitFor()
     await expectSoon(async () => (await findFlag('short-checkout'))?.name, 'Three steps')
     await page.getByRole('switch', { name: 'On' }).uncheck()
     await page.getByText('short-checkout is off').waitFor()
@@ -216,6 +226,40 @@ describe.skipIf(!HAS_BROWSER)('a flag', () => {
     await page.getByRole('switch', { name: 'Off' }).check()
     await page.getByText('export-to-pdf is on').waitFor()
     expect(visit.complaints).toEqual([])
+  })
+
+  test('shows its state again when the server refuses to switch it', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    const flags = '**/api/projects/*/feature_flags/*/'
+    await page.goto(`/p/${ui.project}/flags?search=pdf`)
+    const one = page.getByRole('switch', { name: 'export-to-pdf is on' })
+    await one.waitFor()
+    const was_on = await one.isChecked()
+    await page.route(flags, (route) =>
+      route.fulfill({ status: 400, json: { detail: 'You may not switch it.' } }),
+    )
+    await one.click()
+    await page.getByText('You may not switch it.').waitFor()
+    await expectSoon(() => one.isChecked(), was_on)
+    await page.unroute(flags)
+  })
+
+  test('by a condition of its own for companies is counted by company', async () => {
+    const { id } = (await ui.api(`/api/projects/${ui.project}/feature_flags/`, {
+      method: 'POST',
+      body: JSON.stringify({
+        key: 'mixed',
+        filters: { groups: [{ properties: [] }, { aggregation_group_type_index: 0 }] },
+      }),
+    })) as ShownFlag
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto(`/p/${ui.project}/flags/${id}`)
+    await page.getByText(/of \d+ persons/).waitFor()
+    await page.getByText(/of \d+ groups/).waitFor()
+    await page.goto(`/p/${ui.project}/flags/%25`)
+    await page.getByText('Flag not found').waitFor()
   })
 
   test('for companies is counted and tried by company', async () => {

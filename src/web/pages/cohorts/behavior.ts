@@ -1,5 +1,6 @@
 /** Conditions on the events of a person: done or not done, how often, within which time. */
 import { eventTitle } from '../../parts/names.ts'
+import { propertyText } from '../flags/release-text.ts'
 
 /** A condition that the page can edit; the API has more kinds, which are shown as they are. */
 export type DoneCondition = {
@@ -41,19 +42,43 @@ export function doneCondition({ event, is_not, times, days }: DoneInput): DoneCo
 
 /** `Did Page view at least 3 times in the last 30 days`; null for what is no condition on events. */
 export function doneText(condition: unknown): string | null {
-  const { type, value, key, operator, operator_value, time_value, time_interval, negation } =
-    Object(condition) as Readonly<Record<string, unknown>>
+  const { type, value, key, operator, operator_value, negation, event_filters } = Object(
+    condition,
+  ) as Readonly<Record<string, unknown>>
   if (type !== 'behavioral') return null
   const did = negation === true ? 'Did not do' : 'Did'
   const event = typeof key === 'string' ? eventTitle(key) : `action ${String(key)}`
-  const within =
-    time_value === undefined ? '' : ` in the last ${unitText(time_value, time_interval)}`
-  if (value === 'performed_event') return `${did} ${event}${within}`
+  const filters: readonly unknown[] = Array.isArray(event_filters) ? event_filters : []
+  const where = filters.map((filter) => propertyText(filter)).join(' and ')
+  const done = `${did} ${event}${where === '' ? '' : ` where ${where}`}`
+  const within = timeText(Object(condition))
+  if (value === 'performed_event') return done + within
   if (value === 'performed_event_multiple') {
     const how = COUNT_TEXTS[String(operator)] ?? 'exactly'
-    return `${did} ${event} ${how} ${unitText(operator_value, 'time')}${within}`
+    return `${done} ${how} ${unitText(operator_value, 'time')}${within}`
   }
-  return `${did} ${event} (${String(value).replaceAll('_', ' ')})${within}`
+  return `${done} (${String(value).replaceAll('_', ' ')})${within}`
+}
+
+/** ` in the last 30 days`, also of the `-30d` that the API takes in its place, and ` from 2026-11-01 to 2026-11-14` of dates. */
+function timeText(condition: Readonly<Record<string, unknown>>): string {
+  const { explicit_datetime: from, explicit_datetime_to: to, time_value, time_interval } = condition
+  const until = typeof to === 'string' ? ` to ${to}` : ''
+  if (typeof from === 'string') {
+    const unit = from.startsWith('-') ? UNITS[from.slice(-1)] : undefined
+    if (unit === undefined) return ` from ${from}${until}`
+    return ` in the last ${unitText(from.slice(1, -1), unit)}${until}`
+  }
+  if (time_value === undefined) return until
+  return ` in the last ${unitText(time_value, time_interval)}${until}`
+}
+
+const UNITS: Readonly<Record<string, string>> = {
+  h: 'hour',
+  d: 'day',
+  w: 'week',
+  m: 'month',
+  y: 'year',
 }
 
 const COUNT_TEXTS: Readonly<Record<string, string>> = {

@@ -1,5 +1,6 @@
 /** The editable form of a cohort: read from the stored cohort or from an address, and written back into the API's filters. */
 import type { ShownCohort } from '../../api/types/shown-cohort.ts'
+import { withType } from '../flags/flag-draft.ts'
 import { propertyText } from '../flags/release-text.ts'
 import { doneText } from './behavior.ts'
 
@@ -34,7 +35,8 @@ function setsOf(tree: unknown): readonly CohortSet[] | null {
   if (!Array.isArray(values)) return tree === undefined || isEmpty(tree) ? [] : null
   const nodes: readonly unknown[] = values
   if (nodes.every((node) => !isBranch(node))) {
-    return type === 'AND' || nodes.length < 2 ? [nodes] : nodes.map((node) => [node])
+    const leaves = nodes.map((node) => conditionOf(node))
+    return type === 'AND' || nodes.length === 1 ? [leaves] : leaves.map((leaf) => [leaf])
   }
   if (type === 'AND' && nodes.length > 1) return null
   const sets = nodes.map((node) => setOf(node))
@@ -43,12 +45,15 @@ function setsOf(tree: unknown): readonly CohortSet[] | null {
 
 function setOf(node: unknown): CohortSet | null {
   const { type, values } = membersOf(node)
-  if (!Array.isArray(values)) return [node]
+  if (!Array.isArray(values)) return [conditionOf(node)]
   const leaves: readonly unknown[] = values
   return (type === 'AND' || leaves.length < 2) && leaves.every((leaf) => !isBranch(leaf))
-    ? leaves
+    ? leaves.map((leaf) => conditionOf(leaf))
     : null
 }
+
+const conditionOf = (leaf: unknown): unknown =>
+  membersOf(leaf)['type'] === 'behavioral' ? leaf : withType(leaf, null)
 
 const isBranch = (node: unknown): boolean => Array.isArray(membersOf(node)['values'])
 const isEmpty = (tree: unknown): boolean => Object.keys(membersOf(tree)).length === 0
@@ -56,10 +61,20 @@ const isEmpty = (tree: unknown): boolean => Object.keys(membersOf(tree)).length 
 /** The conditions in words; '' for a fixed list. */
 export function draftText({ is_static, sets }: DraftedCohort): string {
   if (is_static || sets === null) return ''
-  const texts = sets.map((set) =>
-    set.map((condition) => doneText(condition) ?? propertyText(condition)).join(' and '),
-  )
+  const texts = sets.map((set) => set.map((condition) => conditionText(condition)).join(' and '))
   return texts.join(', or ')
+}
+
+/** A condition in words: on events, or on a property, which the API can negate. */
+export function conditionText(condition: unknown): string {
+  const text = doneText(condition) ?? propertyText(condition)
+  return isNegated(condition) ? `Not: ${text}` : text
+}
+
+/** Whether it is on a property and holds where its operator does not: the filter editor has no such conditions. */
+export function isNegated(condition: unknown): boolean {
+  const { type, negation } = membersOf(condition)
+  return type !== 'behavioral' && negation === true
 }
 
 /** A draft as an address has it; null for anything else. */

@@ -10,9 +10,8 @@ import { isCondition } from '../../parts/filters/conditions.ts'
 import { PropertyFilters } from '../../parts/filters/property-filters.tsx'
 import type { OfferedProperties } from '../../parts/filters/property-list.tsx'
 import { Popover } from '../../parts/overlays/popover.tsx'
-import { propertyText } from '../flags/release-text.ts'
-import { type DoneCondition, doneCondition, doneText } from './behavior.ts'
-import type { CohortSet } from './cohort-draft.ts'
+import { type DoneCondition, doneCondition } from './behavior.ts'
+import { type CohortSet, conditionText, isNegated } from './cohort-draft.ts'
 
 const OFFERED: OfferedProperties = { owners: ['person', 'cohort'] }
 
@@ -55,12 +54,13 @@ type SetConditionsProps = {
 }
 
 function SetConditions({ set, onChange }: SetConditionsProps): VNode {
-  const filters = set.filter(isCondition)
-  const others = set.filter((condition) => !isCondition(condition))
+  const filters = set.filter(isCondition).filter((condition) => !isNegated(condition))
+  const others = set.filter((condition) => !isCondition(condition) || isNegated(condition))
   return (
     <div class={style.who}>
+      {set.length === 0 && 'Everyone'}
       {others.map((condition, at) => {
-        const text = doneText(condition) ?? propertyText(condition)
+        const text = conditionText(condition)
         return (
           // oxlint-disable-next-line react/no-array-index-key -- the same condition may stand twice
           <span key={at} class={style.fixed}>

@@ -8,7 +8,7 @@ import { PropertyFilters } from '../../parts/filters/property-filters.tsx'
 import type { OfferedProperties } from '../../parts/filters/property-list.tsx'
 import { formatNumber, formatPercent } from '../../parts/format.ts'
 import type { ChangeOptions } from '../../state/url.ts'
-import { type DraftCondition, type DraftedFlag, NEW_CONDITION } from './flag-draft.ts'
+import { type DraftCondition, type DraftedFlag, NEW_CONDITION, ownerOf } from './flag-draft.ts'
 import { propertyText } from './release-text.ts'
 
 export type ChangeDraft = (changes: Partial<DraftedFlag>, options?: ChangeOptions) => void
@@ -56,7 +56,8 @@ type ConditionItemProps = {
 
 function ConditionItem(props: ConditionItemProps): VNode {
   const { number, condition, draft, onChange, onRemove } = props
-  const { group_type, variants } = draft
+  const { variants } = draft
+  const group_type = ownerOf(condition, draft.group_type)
   const filters = condition.properties.filter(isCondition)
   const fixed = condition.properties.filter((property) => !isCondition(property))
   const name = `Condition ${number}`

@@ -83,10 +83,12 @@ export function draftOf({ key, name, active, filters }: ShownFlag): DraftedFlag 
       }
     }),
     payload: payloadOf('true'),
-    conditions: listOf(groups).map((group) => {
+    // A flag that was stored without a list of conditions is for everyone; with an empty one it is for nobody.
+    conditions: listOf(groups ?? [{}]).map((group) => {
       const { properties, rollout_percentage, variant, ...others } = fieldsOf(group)
+      const owner = ownerOf({ others }, group_type)
       return {
-        properties: listOf(properties).map((property) => withType(property, group_type)),
+        properties: listOf(properties).map((property) => withType(property, owner)),
         share: textOf(rollout_percentage ?? ''),
         variant: textOf(variant ?? ''),
         others,
@@ -95,14 +97,33 @@ export function draftOf({ key, name, active, filters }: ShownFlag): DraftedFlag 
   }
 }
 
-/** The property with the type and the operator that the server takes for it where it has none. */
-function withType(property: unknown, group_type: number | null): unknown {
+/** The group type of a condition, null for persons: its own, which only the API sets, or the flag's. */
+export function ownerOf(
+  { others }: Pick<DraftCondition, 'others'>,
+  group_type: number | null,
+): number | null {
+  const { aggregation_group_type_index: own } = others
+  return own === undefined ? group_type : numberOrNull(own)
+}
+
+/**
+ * The property with the type and the operator that the server takes for it where it has none. One on a cohort says by
+ * its operator alone whether it is negated.
+ */
+export function withType(property: unknown, group_type: number | null): unknown {
   const fields = fieldsOf(property)
+  const { negation, ...others } = fields
+  const cohort_operator = others['operator'] ?? 'in'
+  if (fields['type'] === 'cohort' && COHORT_OPERATORS.has(cohort_operator)) {
+    const is_in = cohort_operator === 'in' || cohort_operator === 'exact'
+    return { ...others, operator: (negation === true) === is_in ? 'not_in' : 'in' }
+  }
   const owner =
     group_type === null ? { type: 'person' } : { type: 'group', group_type_index: group_type }
-  const operator = fields['type'] === 'cohort' ? 'in' : 'exact'
-  return { ...owner, operator, ...fields }
+  return { ...owner, operator: 'exact', ...fields }
 }
+
+const COHORT_OPERATORS: ReadonlySet<unknown> = new Set(['in', 'exact', 'not_in', 'is_not'])
 
 /** A draft as an address has it; null for anything else. */
 export function readDraft(value: unknown): DraftedFlag | null {

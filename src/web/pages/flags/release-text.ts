@@ -1,17 +1,16 @@
 /** The release of a flag in a few words: its persons or groups, and its variants. */
 import { conditionText, isCondition } from '../../parts/filters/conditions.ts'
-import type { DraftCondition, DraftedFlag } from './flag-draft.ts'
+import { type DraftCondition, type DraftedFlag, ownerOf } from './flag-draft.ts'
 
 /** `Everyone`, `33% of persons`, `Plan is pro: 50%`, `3 conditions`, with the names of the variants. */
 export function releaseText({ conditions, variants, group_type }: DraftedFlag): string {
-  const who = group_type === null ? 'persons' : 'groups'
   const [first, ...others] = conditions
   const release =
     first === undefined
       ? 'Nobody'
       : others.length > 0
         ? `${conditions.length} conditions`
-        : oneText(first, who)
+        : oneText(first, ownerOf(first, group_type) === null ? 'persons' : 'groups')
   if (variants.length === 0) return release
   return `${release} · ${variants.map(({ key }) => key).join(', ')}`
 }
