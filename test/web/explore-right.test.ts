@@ -6,6 +6,7 @@ import { HAS_BROWSER } from '../flows/clients/browser.ts'
 import { EVERY_CASE, limitTests, longTest } from '../long-tests.ts'
 import {
   expectFits,
+  expectSoon,
   findBarriers,
   goInside,
   type Interface,
@@ -135,7 +136,13 @@ describe.skipIf(!HAS_BROWSER)('filters', () => {
         },
       },
     })
-    await web.api(`/api/projects/${web.project}/cohorts/`, { method: 'POST', body })
+    const cohorts = `/api/projects/${web.project}/cohorts/`
+    const { id } = (await web.api(cohorts, { method: 'POST', body })) as { readonly id: number }
+    // Until it is calculated nobody is in it.
+    await expectSoon(async () => {
+      const { count } = (await web.api(`${cohorts}${id}/`)) as { readonly count: number | null }
+      return count !== null
+    }, true)
     await using visit = await web.visit()
     const { page } = visit
     await page.goto(addressOf(DAILY))
