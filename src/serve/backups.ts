@@ -12,7 +12,7 @@ import { HOUR_MS } from '../time.ts'
 const RETRY_MS = 600_000
 /** The clock is looked at this often: it may be set, and the machine may sleep. */
 const LOOK_MS = 60_000
-/** A child that used no processor time for this long is killed, so that the next backup is made: an upload over a slow line waits too. */
+/** A child that used next to no processor time for this long is killed, so that the next backup is made: an upload over a slow line waits too. */
 const STALLED_MS = HOUR_MS
 /** Characters of a child's error that are logged. */
 const FAULT_LENGTH_MAX = 2000

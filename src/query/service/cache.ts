@@ -11,7 +11,7 @@ import type { AnswerTimes } from './refresh.ts'
 const IN_MEMORY = ':memory:'
 const SUFFIXES = ['', '-wal', '-shm'] as const
 
-/** Reads each row of both tables, and fails where one is missing or a page of it is damaged. */
+/** Reads each answer's size and the ids of all statuses: fails where a table is missing, or a page that holds them is damaged. */
 const READ_TABLES = 'select (select sum(byte_count) from answers), (select count(id) from statuses)'
 
 /**
