@@ -4,7 +4,7 @@
 -- sizes
 
 create or replace macro ch_size(n, most) as case when n > most then error('The result would be too large') else n end;
-create or replace macro ch_throw_if(condition, message) as case when condition::boolean then error(message) else 0 end;
+create or replace macro ch_throw_if(condition, message) as case when condition::boolean then error('throwIf: ' || message) else 0 end;
 
 -- arithmetic
 

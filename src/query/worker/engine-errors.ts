@@ -153,6 +153,9 @@ function codeOf(message: string): ErrorCode {
   return MEANINGS.find(([beginning]) => message.startsWith(beginning))?.[1] ?? 'query_failed'
 }
 
+/** DuckDB's kind of an error, and the mark of a message that the query itself names: without it, one could read like DuckDB's. */
+const KIND = /^[A-Z][A-Za-z ]* Error: (?:throwIf: )?/
+
 const LENGTH_MAX = 300
 
 /** The detail from WORDS, or what is wrong with a pattern; else the message's first line without DuckDB's prefix, quoted values and paths. */
@@ -160,7 +163,7 @@ function firstLine(message: string): string {
   if (message.startsWith('Conversion Error') && /out of range|overflow/i.test(message)) {
     return OUT_OF_RANGE
   }
-  const without_kind = message.replace(/^[A-Z][A-Za-z ]* Error: /, '')
+  const without_kind = message.replace(KIND, '')
   const words = WORDS.find(
     ([beginning]) => message.startsWith(beginning) || without_kind.startsWith(beginning),
   )
@@ -171,7 +174,7 @@ function firstLine(message: string): string {
   }
   const line = message.split('\n', 1)[0]?.split(/Input: ?"/, 1)[0] ?? ''
   const clean = line
-    .replace(/^[A-Z][A-Za-z ]* Error: /, '')
+    .replace(KIND, '')
     .replace(/"[^"]*"|'[^']*'/g, '…')
     .replace(/(?<![\w)])\/[^\s,;:)]+/g, '…')
     .trim()

@@ -78,7 +78,9 @@ test('what is refused is refused by the call, not by the address', async () => {
   const at = `${PATH}download/`
   const cases: readonly (readonly [path: string, query: string, fault: object])[] = [
     [`${at}?format=csv`, 'select nothing from events', { code: 'invalid_input' }],
-    [`${at}?format=csv`, "select throwIf(1, 'no')", {}],
+    [`${at}?format=csv`, "select throwIf(1, 'no')", { detail: 'no' }],
+    // The engine says so of a damaged file, which is a 503.
+    [`${at}?format=csv`, "select throwIf(1, 'Failed to read file')", { code: 'query_failed' }],
     [`${at}?format=json`, 'select 1', { attr: 'format' }],
     [at, 'select 1', { attr: 'format' }],
     [`${at}?format=doc`, 'select 1', { attr: 'format' }],
