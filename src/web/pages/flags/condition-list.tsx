@@ -129,7 +129,10 @@ function Rollout({ name, share, onChange }: RolloutProps): VNode {
         aria-label={`Rollout of ${name.toLowerCase()} in percent`}
         placeholder="100"
         value={share}
-        onInput={(event) => input(event.currentTarget.value)}
+        onInput={({ currentTarget }) => {
+          // The value of `20%`, which Firefox takes, is '': everyone.
+          if (!currentTarget.validity.badInput) input(currentTarget.value)
+        }}
       />
       %
       <input
