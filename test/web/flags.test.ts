@@ -245,6 +245,31 @@ describe.skipIf(!HAS_BROWSER)('a flag', () => {
     await page.unroute(flags)
   })
 
+  test('is not saved over the changes of others without a word', async () => {
+    const path = `/api/projects/${ui.project}/feature_flags/`
+    const send = async (method: string, at: string, body: object): Promise<ShownFlag> =>
+      (await ui.api(at, { method, body: JSON.stringify(body) })) as ShownFlag
+    const { id } = await send('POST', path, { key: 'shared', filters: { groups: [] } })
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto(`/p/${ui.project}/flags/${id}`)
+    await page.getByLabel('Description').fill('Mine')
+    await send('PATCH', `${path}${id}/`, { name: 'Theirs' })
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('changed in the meantime').waitFor()
+    expect((await findFlag('shared'))?.name).toBe('Theirs')
+    await page.getByRole('button', { name: 'Add a condition' }).click()
+    const rollout = page.getByLabel('Rollout of condition 1 in percent')
+    await rollout.clear()
+    await rollout.pressSequentially('20e')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('Saved', { exact: true }).waitFor()
+    expect(await findFlag('shared')).toMatchObject({
+      name: 'Mine',
+      filters: { groups: [{ rollout_percentage: 20 }] },
+    })
+  })
+
   test('by a condition of its own for companies is counted by company', async () => {
     const { id } = (await ui.api(`/api/projects/${ui.project}/feature_flags/`, {
       method: 'POST',

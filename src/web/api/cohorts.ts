@@ -2,6 +2,7 @@
 import {
   type InfiniteData,
   keepPreviousData,
+  queryOptions,
   type UseInfiniteQueryResult,
   type UseQueryResult,
   useInfiniteQuery,
@@ -40,11 +41,21 @@ export function useCohortList(
 /** One cohort by its id. */
 export function useCohort(cohort_id: string): UseQueryResult<ShownCohort, ApiError> {
   const { id } = useProject()
-  const path = `/api/projects/${id}/cohorts/${encodeURIComponent(cohort_id)}/`
   return useQuery<ShownCohort, ApiError>({
-    queryKey: ['cohorts', id, cohort_id],
-    queryFn: ({ signal }) => call<ShownCohort>('GET', path, { signal }),
+    ...cohortQuery(id, cohort_id),
     refetchInterval: ({ state: { data } }) => (data?.is_calculating === true ? LOOK_MS : false),
+  })
+}
+
+/** The cohort as it is stored now; its page shows it too. Throws ApiError. */
+export const readCohort = (project_id: number, cohort_id: number): Promise<ShownCohort> =>
+  queryClient.fetchQuery({ ...cohortQuery(project_id, String(cohort_id)), staleTime: 0 })
+
+function cohortQuery(project_id: number, cohort_id: string) {
+  const path = `/api/projects/${project_id}/cohorts/${encodeURIComponent(cohort_id)}/`
+  return queryOptions<ShownCohort, ApiError>({
+    queryKey: ['cohorts', project_id, cohort_id],
+    queryFn: ({ signal }) => call<ShownCohort>('GET', path, { signal }),
   })
 }
 

@@ -2,6 +2,7 @@
 import {
   type InfiniteData,
   keepPreviousData,
+  queryOptions,
   type UseInfiniteQueryResult,
   type UseQueryResult,
   useInfiniteQuery,
@@ -50,9 +51,17 @@ export function useFlags(
 /** One flag by its id. */
 export function useFlag(flag_id: string): UseQueryResult<ShownFlag, ApiError> {
   const { id } = useProject()
-  const path = `/api/projects/${id}/feature_flags/${encodeURIComponent(flag_id)}/`
-  return useQuery<ShownFlag, ApiError>({
-    queryKey: ['flags', id, flag_id],
+  return useQuery<ShownFlag, ApiError>(flagQuery(id, flag_id))
+}
+
+/** The flag as it is stored now; its page shows it too. Throws ApiError. */
+export const readFlag = (project_id: number, flag_id: number): Promise<ShownFlag> =>
+  queryClient.fetchQuery({ ...flagQuery(project_id, String(flag_id)), staleTime: 0 })
+
+function flagQuery(project_id: number, flag_id: string) {
+  const path = `/api/projects/${project_id}/feature_flags/${encodeURIComponent(flag_id)}/`
+  return queryOptions<ShownFlag, ApiError>({
+    queryKey: ['flags', project_id, flag_id],
     queryFn: ({ signal }) => call<ShownFlag>('GET', path, { signal }),
   })
 }

@@ -2,13 +2,13 @@
 import type { VNode } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
-import { addToCohort, changeCohort, useCohort } from '../../api/cohorts.ts'
+import { addToCohort, changeCohort, readCohort, useCohort } from '../../api/cohorts.ts'
 import type { ShownCohort } from '../../api/types/shown-cohort.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { Button, ButtonLink } from '../../parts/button.tsx'
 import { Choice } from '../../parts/fields/choice.tsx'
 import style from '../../parts/fields/edited-page.module.css'
-import { EditedPage } from '../../parts/fields/edited-page.tsx'
+import { EditedPage, requireShown } from '../../parts/fields/edited-page.tsx'
 import { fieldError, TextField } from '../../parts/fields/field.tsx'
 import { formatNumber } from '../../parts/format.ts'
 import { isEqual } from '../../parts/is-equal.ts'
@@ -66,6 +66,7 @@ function OpenCohort({ cohort, draft, stored, change }: OpenCohortProps): VNode {
   const latest = useRef(draft)
   latest.current = draft
   const save = async (): Promise<void> => {
+    if (cohort !== null) requireShown(stored, draftOf(await readCohort(id, cohort.id)))
     const saved = await changeCohort(id, cohort?.id ?? null, bodyOf(draft))
     showToast({ text: 'Saved' })
     // Changes that were made while the server stored it stay. Back must not lead to a second new cohort.

@@ -3,12 +3,12 @@ import type { VNode } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import { type ListedGroupType, useGroupTypes } from '../../api/definitions.ts'
-import { changeFlag, useFlag } from '../../api/flags.ts'
+import { changeFlag, readFlag, useFlag } from '../../api/flags.ts'
 import type { ShownFlag } from '../../api/types/shown-flag.ts'
 import { ButtonLink } from '../../parts/button.tsx'
 import { Toggle } from '../../parts/fields/choice.tsx'
 import style from '../../parts/fields/edited-page.module.css'
-import { EditedPage } from '../../parts/fields/edited-page.tsx'
+import { EditedPage, requireShown } from '../../parts/fields/edited-page.tsx'
 import { fieldError, TextField } from '../../parts/fields/field.tsx'
 import { SelectField } from '../../parts/fields/select-field.tsx'
 import { isEqual } from '../../parts/is-equal.ts'
@@ -70,11 +70,11 @@ function OpenFlag({ flag, draft, stored, change }: OpenFlagProps): VNode {
   const may_edit = useMayEdit('feature_flag') && flag?.can_edit !== false
   const type = types.find(({ group_type_index }) => group_type_index === draft.group_type)
   const group_type = type?.group_type ?? null
-  const is_changed = !isEqual({ ...draft, is_on: true }, { ...stored, is_on: true })
+  const is_changed = !isEqual(withoutSwitch(draft), withoutSwitch(stored))
   const latest = useRef(draft)
   latest.current = draft
   const save = async (): Promise<void> => {
-    const saved = await changeFlag(id, flag?.id ?? null, bodyOf(draft, flag))
+    const saved = await saveDraft(id, flag, draft)
     showToast({ text: 'Saved' })
     // Changes that were made while the server stored it stay. Back must not lead to a second new flag.
     if (isEqual(latest.current, draft)) navigate(`/flags/${saved.id}`, { replace: flag === null })
@@ -123,6 +123,20 @@ function OpenFlag({ flag, draft, stored, change }: OpenFlagProps): VNode {
     </EditedPage>
   )
 }
+
+async function saveDraft(
+  project_id: number,
+  flag: ShownFlag | null,
+  draft: DraftedFlag,
+): Promise<ShownFlag> {
+  if (flag !== null) {
+    const now = draftOf(await readFlag(project_id, flag.id))
+    requireShown(withoutSwitch(draftOf(flag)), withoutSwitch(now))
+  }
+  return changeFlag(project_id, flag?.id ?? null, bodyOf(draft, flag))
+}
+
+const withoutSwitch = (draft: DraftedFlag): DraftedFlag => ({ ...draft, is_on: true })
 
 type ActiveSwitchProps = { readonly flag: ShownFlag; readonly is_disabled: boolean }
 

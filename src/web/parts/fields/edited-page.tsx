@@ -4,6 +4,7 @@ import { useRef, useState } from 'preact/hooks'
 import { ApiError } from '../../api/calls/call.ts'
 import { useKeys } from '../../state/keys.ts'
 import { Button } from '../button.tsx'
+import { isEqual } from '../is-equal.ts'
 import { changeErrorText, ErrorNote } from '../notes/error-note.tsx'
 import { PageHead } from '../page-head.tsx'
 import style from './edited-page.module.css'
@@ -82,5 +83,14 @@ export function EditedPage(props: EditedPageProps): VNode {
       )}
       {props.children(error)}
     </>
+  )
+}
+
+/** Refuses to save over changes that the page has not shown: `stored` is what it began with, `now` what the server has. */
+export function requireShown(stored: object, now: object): void {
+  if (isEqual(stored, now)) return
+  throw new ApiError(
+    'It was changed in the meantime. Save replaces those changes, and Revert shows them.',
+    { status: 409, code: 'changed', attr: null, retry_after_s: null },
   )
 }
