@@ -3,6 +3,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { MIB } from '../bytes.ts'
 import { type Config, ConfigError } from '../config.ts'
 import { errorMessage } from '../error-message.ts'
+import { LIVE_ROWS_MAX } from '../http/analytics/events/live-batch.ts'
 import type { Capture } from '../ingest/threads/capture.ts'
 import type { Log } from '../logs.ts'
 import { trimLimit } from '../plugins/destinations.ts'
@@ -133,7 +134,8 @@ export async function openShipper(
     capture,
     listProjects: () => listProjectIds(control.db),
     monthsKept: (project_id) => retentionMonths(control.db, project_id, config.retention_months),
-    trimmable: (shipped_seq) => trimLimit(control.db, shipped_seq),
+    // Live lists read the newest events of the log, which would leave it within two seconds.
+    trimmable: (shipped_seq) => trimLimit(control.db, shipped_seq) - LIVE_ROWS_MAX,
     is_confined: config.query_confinement === 'on',
     log,
   })

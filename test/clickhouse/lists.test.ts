@@ -65,6 +65,9 @@ const LISTS: readonly (readonly [string, string])[] = [
   [`events/?${properties(OF_COMPANY)}`, '"price":7.5'],
   [`events/?${properties(OF_TEXT)}`, '"text":"B1"'],
   ['events/01890000-0000-7000-8000-000000000103/', '"price":0'],
+  // Read from the log, which events have left for ClickHouse by then.
+  ['events/live/', '"last_id":"24"'],
+  [`events/live/?${properties(OF_EMAIL)}`, '"price":4.5'],
   ['events/values/?key=colour', '{"name":"red","count":3}'],
   ['events/values/?key=price', '{"name":7.5,"count":1}'],
   ['actions/1/count/', '{"count":4}'],

@@ -27,7 +27,7 @@ export type LiveBatch = {
 /** Events of one message. */
 const EVENTS_MAX = 50
 /** Rows of the log that one read goes through at most: 5 ms where none of them matches. */
-const ROWS_MAX = 4000
+export const LIVE_ROWS_MAX = 4000
 /** Events that one query about further conditions names. */
 const CANDIDATES_MAX = 500
 const BYTES_MAX = 512 * 1024
@@ -76,7 +76,7 @@ function readNewest(
   { after_seq, limit }: { readonly after_seq: number | null; readonly limit: number },
 ): NewestEvents {
   const seq = ingest.readSeq()
-  const floor = Math.max(0, seq - ROWS_MAX)
+  const floor = Math.max(0, seq - LIVE_ROWS_MAX)
   // After a restored backup a position may lie beyond the end.
   const start = after_seq === null || after_seq > seq ? floor : after_seq
   const from = Math.max(start, floor)
