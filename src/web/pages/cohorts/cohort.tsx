@@ -163,10 +163,10 @@ function AddPersons({ cohort }: { readonly cohort: ShownCohort }): VNode {
   const ids = text.split(/[\n,]/).flatMap((one) => one.trim() || [])
   const add = async (): Promise<void> => {
     try {
-      await addToCohort(id, cohort.id, ids)
+      const { count } = await addToCohort(id, cohort.id, ids)
       setText('')
       setError(null)
-      showToast({ text: 'Persons added' })
+      showToast({ text: `${personsText((count ?? 0) - (cohort.count ?? 0))} added` })
     } catch (failure) {
       setError(failure)
     }
