@@ -33,7 +33,6 @@ const STORED: ShownFlag = {
   active: true,
   archived: false,
   version: 1,
-  has_encrypted_payloads: false,
   can_edit: true,
   created_at: '2026-11-01T00:00:00Z',
   updated_at: '2026-11-01T00:00:00Z',
@@ -87,11 +86,6 @@ describe('the draft of a flag', () => {
     }
     const bent = { key: 'a', conditions: [null, 1, { properties: 1, share: {} }], variants: 'x' }
     expect(readDraft(bent)).toMatchObject({ key: 'a', variants: [], conditions: { length: 3 } })
-  })
-  test('leaves encrypted payloads as they are', () => {
-    const flag = { ...STORED, has_encrypted_payloads: true }
-    const changed = { ...draftOf(flag), variants: draftOf(flag).variants.slice(0, 1) }
-    expect(bodyOf(changed, flag)).toMatchObject({ filters: { payloads: { test: '{"steps":2}' } } })
   })
   test('of a removed variant has no condition that names it', () => {
     const draft = draftOf(STORED)
@@ -228,7 +222,7 @@ describe.skipIf(!HAS_BROWSER)('a flag', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test('shows its state again when the server refuses to switch it', async () => {
+  test('shows the wanted state until the server answers, and its own again when that refuses', async () => {
     await using visit = await ui.visit()
     const { page } = visit
     const flags = '**/api/projects/*/feature_flags/*/'
@@ -236,10 +230,17 @@ describe.skipIf(!HAS_BROWSER)('a flag', () => {
     const one = page.getByRole('switch', { name: 'export-to-pdf is on' })
     await one.waitFor()
     const was_on = await one.isChecked()
-    await page.route(flags, (route) =>
-      route.fulfill({ status: 400, json: { detail: 'You may not switch it.' } }),
-    )
+    const answered = Promise.withResolvers<void>()
+    await page.route(flags, async (route) => {
+      await answered.promise
+      await route.fulfill({ status: 400, json: { detail: 'You may not switch it.' } })
+    })
     await one.click()
+    // The list is drawn again meanwhile.
+    await page.getByRole('searchbox').fill('pd')
+    await page.waitForURL(/search=pd$/)
+    expect(await one.isChecked()).toBe(!was_on)
+    answered.resolve()
     await page.getByText('You may not switch it.').waitFor()
     await expectSoon(() => one.isChecked(), was_on)
     await page.unroute(flags)

@@ -10,7 +10,6 @@ export type ShownFlag = {
   readonly active: boolean
   readonly archived: boolean
   readonly version: number
-  readonly has_encrypted_payloads: boolean
   readonly can_edit: boolean
   readonly created_at: string
   readonly updated_at: string

@@ -180,8 +180,7 @@ export function bodyOf(draft: DraftedFlag, stored: ShownFlag | null): object {
         variant: variant === '' ? null : variant,
       })),
       multivariate: variants.length === 0 ? null : multivariate,
-      // They come without their text, which only servers with a secret key can read.
-      ...(stored?.has_encrypted_payloads !== true && { payloads: payloadsOf(draft) }),
+      payloads: payloadsOf(draft),
       aggregation_group_type_index: group_type,
     },
   }

@@ -6,7 +6,6 @@ import { type ListedGroupType, useGroupTypes } from '../../api/definitions.ts'
 import { changeFlag, readFlag, useFlag } from '../../api/flags.ts'
 import type { ShownFlag } from '../../api/types/shown-flag.ts'
 import { ButtonLink } from '../../parts/button.tsx'
-import { Toggle } from '../../parts/fields/choice.tsx'
 import style from '../../parts/fields/edited-page.module.css'
 import { EditedPage, requireShown } from '../../parts/fields/edited-page.tsx'
 import { fieldError, TextField } from '../../parts/fields/field.tsx'
@@ -15,6 +14,7 @@ import { isEqual } from '../../parts/is-equal.ts'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
 import { Skeleton } from '../../parts/notes/skeleton.tsx'
+import { applyChange } from '../../parts/overlays/apply-change.ts'
 import { ConfirmDialog } from '../../parts/overlays/dialog.tsx'
 import { Menu, type MenuItem } from '../../parts/overlays/menu.tsx'
 import { showToast } from '../../parts/overlays/toast.tsx'
@@ -29,8 +29,8 @@ import {
   NEW_FLAG,
   readDraft,
 } from './flag-draft.ts'
+import { FlagSwitch } from './flag-switch.tsx'
 import { CodeCard, FactsCard, TrialCard } from './side-cards.tsx'
-import { applyChange, switchFlag } from './switch-flag.ts'
 import { ValueList } from './value-list.tsx'
 
 /** The page of a stored flag. */
@@ -104,11 +104,7 @@ function OpenFlag({ flag, draft, stored, change }: OpenFlagProps): VNode {
             </section>
             <section class={style.card} aria-labelledby="values">
               <h2 id="values">What they get</h2>
-              <ValueList
-                draft={draft}
-                change={change}
-                is_encrypted={flag?.has_encrypted_payloads === true}
-              />
+              <ValueList draft={draft} change={change} />
             </section>
           </fieldset>
           <div class={style.column}>
@@ -142,16 +138,8 @@ type ActiveSwitchProps = { readonly flag: ShownFlag; readonly is_disabled: boole
 
 /** Applies at once, also while other changes are not saved. */
 function ActiveSwitch({ flag, is_disabled }: ActiveSwitchProps): VNode {
-  const { id } = useProject()
   if (flag.archived) return <span class={style.hint}>Archived</span>
-  return (
-    <Toggle
-      label={flag.active ? 'On' : 'Off'}
-      is_on={flag.active}
-      is_disabled={is_disabled}
-      onChange={(is_on) => void switchFlag(id, flag, is_on)}
-    />
-  )
+  return <FlagSwitch flag={flag} label={flag.active ? 'On' : 'Off'} is_disabled={is_disabled} />
 }
 
 type FieldsProps = { readonly draft: DraftedFlag; readonly change: ChangeDraft }

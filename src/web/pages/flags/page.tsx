@@ -5,19 +5,19 @@ import { type FlagsShown, useFlags } from '../../api/flags.ts'
 import type { ShownFlag } from '../../api/types/shown-flag.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { ButtonLink } from '../../parts/button.tsx'
-import { Choice, Toggle } from '../../parts/fields/choice.tsx'
+import { Choice } from '../../parts/fields/choice.tsx'
 import style from '../../parts/fields/edited-page.module.css'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
 import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { ShowMore } from '../../parts/show-more.tsx'
-import { useMayEdit, useProject } from '../../state/project.tsx'
+import { useMayEdit } from '../../state/project.tsx'
 import { SEARCH_LENGTH_MAX, useParam } from '../../state/url.ts'
 import { FlagEditor, FlagView } from './flag.tsx'
 import { draftOf } from './flag-draft.ts'
+import { FlagSwitch } from './flag-switch.tsx'
 import { releaseText } from './release-text.ts'
-import { switchFlag } from './switch-flag.ts'
 
 /** The page. */
 export function FlagsPage(): VNode {
@@ -89,15 +89,13 @@ function FlagList(): VNode {
 type FlagItemProps = { readonly flag: ShownFlag; readonly may_edit: boolean }
 
 function FlagItem({ flag, may_edit }: FlagItemProps): VNode {
-  const { id } = useProject()
   return (
     <li>
-      <Toggle
+      <FlagSwitch
+        flag={flag}
         label={`${flag.key} is on`}
         is_bare
-        is_on={flag.active}
         is_disabled={!may_edit || flag.archived}
-        onChange={(is_on) => void switchFlag(id, flag, is_on)}
       />
       <span class={style.what}>
         <Link href={`/flags/${flag.id}`}>{flag.key}</Link>

@@ -17,8 +17,6 @@ import {
 type ValueListProps = {
   readonly draft: DraftedFlag
   readonly change: ChangeDraft
-  /** Payloads are encrypted: the page cannot show them. */
-  readonly is_encrypted: boolean
 }
 
 const KINDS = [
@@ -35,7 +33,7 @@ const FIRST_VARIANTS: readonly DraftVariant[] = ['control', 'test'].map((key) =>
 }))
 
 /** Draws the values. */
-export function ValueList({ draft, change, is_encrypted }: ValueListProps): VNode {
+export function ValueList({ draft, change }: ValueListProps): VNode {
   const { variants, payload, conditions } = draft
   const changeKind = (kind: 'switch' | 'variants'): void =>
     kind === 'variants'
@@ -53,24 +51,21 @@ export function ValueList({ draft, change, is_encrypted }: ValueListProps): VNod
         onChange={changeKind}
       />
       {variants.length > 0 ? (
-        <Variants draft={draft} change={change} is_encrypted={is_encrypted} />
+        <Variants draft={draft} change={change} />
       ) : (
-        !is_encrypted && (
-          <TextField
-            label="Payload"
-            value={payload}
-            onInput={(text) => change({ payload: text }, { is_typing: true })}
-            hint="JSON that comes with the flag while it is on; empty for none."
-            spellcheck={false}
-          />
-        )
+        <TextField
+          label="Payload"
+          value={payload}
+          onInput={(text) => change({ payload: text }, { is_typing: true })}
+          hint="JSON that comes with the flag while it is on; empty for none."
+          spellcheck={false}
+        />
       )}
-      {is_encrypted && <p class={style.hint}>The payloads are encrypted and stay as they are.</p>}
     </>
   )
 }
 
-function Variants({ draft, change, is_encrypted }: ValueListProps): VNode {
+function Variants({ draft, change }: ValueListProps): VNode {
   const { variants } = draft
   const sum = variants.reduce((total, { share }) => total + Number(share), 0)
   const add = (): void => {
@@ -85,7 +80,6 @@ function Variants({ draft, change, is_encrypted }: ValueListProps): VNode {
             // oxlint-disable-next-line react/no-array-index-key -- the key is what is being typed
             key={at}
             variant={variant}
-            is_encrypted={is_encrypted}
             is_only={variants.length === 1}
             onInput={(typed) => change(changeVariant(draft, at, typed), { is_typing: true })}
             onRemove={() => change(removeVariant(draft, at))}
@@ -107,14 +101,13 @@ function Variants({ draft, change, is_encrypted }: ValueListProps): VNode {
 
 type VariantItemProps = {
   readonly variant: DraftVariant
-  readonly is_encrypted: boolean
   readonly is_only: boolean
   readonly onInput: (typed: Partial<DraftVariant>) => void
   readonly onRemove: () => void
 }
 
 function VariantItem(props: VariantItemProps): VNode {
-  const { variant, is_encrypted, is_only, onInput, onRemove } = props
+  const { variant, is_only, onInput, onRemove } = props
   return (
     <li>
       <TextField
@@ -136,7 +129,6 @@ function VariantItem(props: VariantItemProps): VNode {
         label="Payload"
         placeholder="JSON"
         value={variant.payload}
-        disabled={is_encrypted}
         onInput={(payload) => onInput({ payload })}
         spellcheck={false}
       />
