@@ -219,7 +219,8 @@ describe('order', () => {
     expect(answers.every((answer) => answer.kind === 'stored')).toBe(true)
     expect(folder.rows("select 1 from events where event = 'spike'")).toHaveLength(3000)
     const [row] = folder.rows("select seq from events where event = 'quiet'")
-    expect(Number(row?.['seq'])).toBeLessThan(1500)
+    // Those of the first message, 32 requests, may be in a commit before the quiet one comes.
+    expect(Number(row?.['seq'])).toBeLessThan(2000)
     expect(folder.warnings()).toEqual(['ingestion_capacity_overflow'])
   })
 
