@@ -141,7 +141,7 @@ describe.skipIf(!HAS_BROWSER)('live events', () => {
       properties: { plan: 'pro' },
     })
     await page.getByText('upgraded long ago').waitFor()
-    await page.getByText('2 came in').waitFor()
+    await page.getByText('2 received').waitFor()
     expect(visit.complaints).toEqual([])
   })
 

@@ -398,7 +398,8 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
   })
 
   test('of a query whose address is deflated, two choices in a row are two entries of Back, and Revert ends them', async () => {
-    await using visit = await web.visit()
+    // Browsers keep fifty entries of a page's history.
+    await using visit = await web.visit({ is_alone: true })
     const { page } = visit
     // Longer than an address has it plainly.
     const value = Array.from({ length: 600 }, (_, index) => `https://example.com/a/page/${index}`)

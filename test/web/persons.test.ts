@@ -236,7 +236,7 @@ describe.skipIf(!HAS_BROWSER)('a property of a group', () => {
       }),
     )
     await page.goto(`/p/${ui.project}/persons/group/0/acme%2Fnorth`)
-    await page.getByRole('link', { name: 'Acme North' }).click()
+    await page.getByRole('button', { name: 'Acme North' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('textbox', { name: 'Value' }).fill('kept')
     await dialog.getByRole('button', { name: 'Save' }).click()
