@@ -10,7 +10,7 @@ const ARGON2 = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as con
 const HASHING_MAX = 2
 /** Hashes that wait, about 1.2 s of work; further ones are refused. */
 const WAITING_MAX = 50
-/** New hashes for one user at the same time: who asks for more would keep others from logging in. */
+/** New hashes for one user at the same time: more would keep others from logging in. */
 const OF_ONE_MAX = 5
 const RETRY_AFTER_S = 2
 
@@ -72,7 +72,7 @@ const queue = new HashQueue()
 
 /**
  * Hashes a new password. Refuses one that is short, of few letters, or the address itself (`attr` is `password`), and too many
- * at once for an `owner`: by default the address, for an invite whoever made it, since a newcomer types any address.
+ * at once for an `owner`: by default the address, for an invite the member who made it, since a newcomer types any address.
  */
 export async function hashPassword(
   password: string,

@@ -56,6 +56,21 @@ function pair(seconds: number, [large, name]: UnitOf, [small, small_name]: UnitO
   return rest === 0 ? first : `${first}${NO_BREAK_SPACE}${rest}${small_name}`
 }
 
+const BACK = /^-(\d+)([hdwmy])$/
+const BACK_UNITS: Readonly<Record<string, string>> = {
+  h: 'hour',
+  d: 'day',
+  w: 'week',
+  m: 'month',
+  y: 'year',
+}
+
+/** A time back from now as the API writes it: `-3d` → `3 days`; null for any other text. */
+export function formatBack(text: string): string | null {
+  const [, count, unit = ''] = BACK.exec(text) ?? []
+  return count === undefined ? null : `${count} ${BACK_UNITS[unit]}${count === '1' ? '' : 's'}`
+}
+
 export type TimeInterval = 'minute' | 'hour' | 'day' | 'week' | 'month'
 
 /** The format of times that are read as UTC, made once: Chromium takes 160 µs to make one, and 2 µs to format a date. */

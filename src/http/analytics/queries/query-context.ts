@@ -45,7 +45,7 @@ export function callerOf({ user_id }: Caller, rights: Rights) {
 type ContextSources = Pick<AppContext, 'control' | 'definitions' | 'query_limits'>
 
 /**
- * Builds what each query of a project is prepared in, whoever asks it. Members are lazy, because a cached answer needs
+ * Builds the context in which a query of a project is prepared, by any route. Members are lazy, because a cached answer needs
  * none of them; a spread reads the getters among them.
  */
 export function projectContext(app: ContextSources, project: QueriedProject): QueryContext {

@@ -1,4 +1,5 @@
 /** Conditions on the events of a person: done or not done, how often, within which time. */
+import { formatBack } from '../../parts/format.ts'
 import { eventTitle } from '../../parts/names.ts'
 import { propertyText } from '../flags/release-text.ts'
 
@@ -14,7 +15,7 @@ export type DoneCondition = {
   /** The least number of times, of `performed_event_multiple`. */
   readonly operator?: 'gte'
   readonly operator_value?: number
-  /** Not done so. */
+  /** True for persons who did not do it. */
   readonly negation?: boolean
 }
 
@@ -25,7 +26,7 @@ type DoneInput = {
   readonly days: number
 }
 
-/** The condition of what an editor has. */
+/** The condition that the form describes. */
 export function doneCondition({ event, is_not, times, days }: DoneInput): DoneCondition {
   return {
     type: 'behavioral',
@@ -65,20 +66,11 @@ function timeText(condition: Readonly<Record<string, unknown>>): string {
   const { explicit_datetime: from, explicit_datetime_to: to, time_value, time_interval } = condition
   const until = typeof to === 'string' ? ` to ${to}` : ''
   if (typeof from === 'string') {
-    const unit = from.startsWith('-') ? UNITS[from.slice(-1)] : undefined
-    if (unit === undefined) return ` from ${from}${until}`
-    return ` in the last ${unitText(from.slice(1, -1), unit)}${until}`
+    const back = formatBack(from)
+    return back === null ? ` from ${from}${until}` : ` in the last ${back}${until}`
   }
   if (time_value === undefined) return until
   return ` in the last ${unitText(time_value, time_interval)}${until}`
-}
-
-const UNITS: Readonly<Record<string, string>> = {
-  h: 'hour',
-  d: 'day',
-  w: 'week',
-  m: 'month',
-  y: 'year',
 }
 
 const COUNT_TEXTS: Readonly<Record<string, string>> = {

@@ -108,7 +108,7 @@ function ConditionItem(props: ConditionItemProps): VNode {
 }
 
 type RolloutProps = {
-  /** The condition's. */
+  /** The name of the condition. */
   readonly name: string
   readonly share: string
   readonly onChange: (changed: Partial<DraftCondition>, options?: ChangeOptions) => void
@@ -149,7 +149,7 @@ function Rollout({ name, share, onChange }: RolloutProps): VNode {
 
 type ReachProps = { readonly condition: DraftCondition; readonly group_type: number | null }
 
-/** The number that match, and of those that get the flag. */
+/** The number of persons or groups that get the flag by the condition, and of those that match it. */
 function Reach({ condition, group_type }: ReachProps): VNode | null {
   const { data } = useReach(condition.properties, group_type)
   // A condition that cannot be counted is refused when it is saved.

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { type KeyBinding, useKeys } from '../../state/keys.ts'
 import { useParam, useParamsChange } from '../../state/url.ts'
 import { Button } from '../button.tsx'
-import { readProjectTime, utcFormat } from '../format.ts'
+import { formatBack, readProjectTime, utcFormat } from '../format.ts'
 import { Icon } from '../icon.tsx'
 import { Popover } from '../overlays/popover.tsx'
 import style from './date-range.module.css'
@@ -34,21 +34,12 @@ export const DATE_PRESETS: readonly DatePreset[] = [
   { text: 'All time', date_from: 'all', date_to: null },
 ]
 
-const RELATIVE = /^-(\d+)([hdwmy])$/
-const UNITS: Readonly<Record<string, string>> = {
-  h: 'hour',
-  d: 'day',
-  w: 'week',
-  m: 'month',
-  y: 'year',
-}
-
 /** The range in words: `Last 7 days`, `1 – 14 Nov 2026`. */
 function dateRangeText({ date_from, date_to }: DateRangeValue): string {
   const preset = DATE_PRESETS.find((one) => one.date_from === date_from && one.date_to === date_to)
   if (preset !== undefined) return preset.text
-  const [, count, unit = ''] = (date_to === null && RELATIVE.exec(date_from)) || []
-  if (count !== undefined) return `Last ${count} ${UNITS[unit]}${count === '1' ? '' : 's'}`
+  const back = date_to === null ? formatBack(date_from) : null
+  if (back !== null) return `Last ${back}`
   const from = readProjectTime(date_from)
   const to = readProjectTime(date_to ?? '')
   const format = utcFormat({ dateStyle: 'medium' })
