@@ -202,7 +202,7 @@ function CohortSize({ cohort }: { readonly cohort: ShownCohort }): VNode {
   return (
     <>
       <ButtonLink href={href} icon="persons" look="quiet">
-        {personsText(count)}
+        {count === null ? 'Persons' : personsText(count)}
       </ButtonLink>
       <span class={style.hint}>
         {is_calculating ? (

@@ -101,9 +101,6 @@ function NoCohorts({ is_searched }: { readonly is_searched: boolean }): VNode {
         A cohort is a set of persons with a name: those who meet conditions, or a fixed list.
         Filters, breakdowns and flags can use it.
       </p>
-      <ButtonLink href="/cohorts/new" look="main">
-        Create a cohort
-      </ButtonLink>
     </EmptyNote>
   )
 }

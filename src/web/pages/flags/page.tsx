@@ -117,9 +117,6 @@ function NoFlags({ is_searched }: { readonly is_searched: boolean }): VNode {
         A flag turns a part of your product on for some persons: for a share of them, or for those
         who meet a condition.
       </p>
-      <ButtonLink href="/flags/new" look="main">
-        Create a flag
-      </ButtonLink>
     </EmptyNote>
   )
 }
