@@ -1,42 +1,18 @@
 /** Calls for cohorts: the list, one cohort, the persons of a fixed list. */
-import {
-  type InfiniteData,
-  keepPreviousData,
-  queryOptions,
-  type UseInfiniteQueryResult,
-  type UseQueryResult,
-  useInfiniteQuery,
-  useQuery,
-} from '@tanstack/preact-query'
+import { queryOptions, type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import { useProject } from '../state/project.tsx'
 import { type ApiError, type CallMethod, call } from './calls/call.ts'
 import { queryClient } from './calls/client.ts'
+import { type ItemPages, useItemPages } from './calls/pages.ts'
 import { useSettled } from './definitions.ts'
 import type { ShownCohort } from './types/shown-cohort.ts'
 
-type CohortListPage = { readonly next: string | null; readonly results: readonly ShownCohort[] }
-
-const PAGE_SIZE = 100
 /** A cohort that is being calculated is asked for again after this time. */
 const LOOK_MS = 2000
 
 /** Cohorts whose name contains a text, the newest first, page by page. */
-export function useCohortList(
-  search: string,
-): UseInfiniteQueryResult<InfiniteData<CohortListPage>, ApiError> {
-  const { id } = useProject()
-  const settled = useSettled(search)
-  return useInfiniteQuery({
-    queryKey: ['cohorts', id, 'list', settled],
-    queryFn: ({ pageParam, signal }) => {
-      const query = { search: settled, limit: PAGE_SIZE, offset: pageParam }
-      return call<CohortListPage>('GET', `/api/projects/${id}/cohorts/`, { query, signal })
-    },
-    initialPageParam: 0,
-    getNextPageParam: ({ next }, pages) => (next === null ? null : pages.length * PAGE_SIZE),
-    placeholderData: keepPreviousData,
-  })
-}
+export const useCohortList = (search: string): ItemPages<ShownCohort> =>
+  useItemPages({ family: 'cohorts', path: 'cohorts/', query: { search: useSettled(search) } })
 
 /** One cohort by its id. */
 export function useCohort(cohort_id: string): UseQueryResult<ShownCohort, ApiError> {

@@ -1,22 +1,16 @@
 /** Calls for feature flags: the list, one flag, the persons that a condition matches, a trial. */
 import {
-  type InfiniteData,
   keepPreviousData,
   queryOptions,
-  type UseInfiniteQueryResult,
   type UseQueryResult,
-  useInfiniteQuery,
   useQuery,
 } from '@tanstack/preact-query'
 import { useProject } from '../state/project.tsx'
 import { type ApiError, type CallMethod, call } from './calls/call.ts'
 import { queryClient } from './calls/client.ts'
+import { type ItemPages, useItemPages } from './calls/pages.ts'
 import { useSettled } from './definitions.ts'
 import type { ShownFlag } from './types/shown-flag.ts'
-
-type FlagListPage = { readonly next: string | null; readonly results: readonly ShownFlag[] }
-
-const PAGE_SIZE = 100
 
 /** The flags that the list shows; archived ones only when they are asked for. */
 export type FlagsShown = '' | 'on' | 'off' | 'archived'
@@ -29,23 +23,9 @@ const SHOWN_QUERIES: Readonly<Record<FlagsShown, Readonly<Record<string, string>
 }
 
 /** Flags whose key or description contains a text, the newest first, page by page. */
-export function useFlags(
-  search: string,
-  shown: FlagsShown,
-): UseInfiniteQueryResult<InfiniteData<FlagListPage>, ApiError> {
-  const { id } = useProject()
-  const settled = useSettled(search)
-  return useInfiniteQuery({
-    queryKey: ['flags', id, 'list', settled, shown],
-    queryFn: ({ pageParam, signal }) => {
-      const page = { search: settled, limit: PAGE_SIZE, offset: pageParam }
-      const query = { ...SHOWN_QUERIES[shown], ...page }
-      return call<FlagListPage>('GET', `/api/projects/${id}/feature_flags/`, { query, signal })
-    },
-    initialPageParam: 0,
-    getNextPageParam: ({ next }, pages) => (next === null ? null : pages.length * PAGE_SIZE),
-    placeholderData: keepPreviousData,
-  })
+export function useFlags(search: string, shown: FlagsShown): ItemPages<ShownFlag> {
+  const query = { ...SHOWN_QUERIES[shown], search: useSettled(search) }
+  return useItemPages<ShownFlag>({ family: 'flags', path: 'feature_flags/', query })
 }
 
 /** One flag by its id. */

@@ -6,13 +6,11 @@ import type { ShownCohort } from '../../api/types/shown-cohort.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { ButtonLink } from '../../parts/button.tsx'
 import style from '../../parts/fields/edited-page.module.css'
+import { ItemList, SearchField } from '../../parts/item-list.tsx'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
-import { Loaded } from '../../parts/notes/loaded.tsx'
-import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
-import { ShowMore } from '../../parts/show-more.tsx'
 import { useMayEdit } from '../../state/project.tsx'
-import { SEARCH_LENGTH_MAX, useParam } from '../../state/url.ts'
+import { useParam } from '../../state/url.ts'
 import { CohortEditor, CohortView, personsText } from './cohort.tsx'
 import { draftOf, draftText } from './cohort-draft.ts'
 
@@ -27,13 +25,10 @@ export function CohortsPage(): VNode {
   )
 }
 
-const SKELETON_PX = 240
-
 function CohortList(): VNode {
-  const [search, setSearch] = useParam('search')
+  const [search] = useParam('search')
   const may_edit = useMayEdit('cohort')
   const list = useCohortList(search)
-  const cohorts = list.data?.pages.flatMap(({ results }) => results) ?? []
   return (
     <>
       <PageHead title="Cohorts">
@@ -44,31 +39,11 @@ function CohortList(): VNode {
         )}
       </PageHead>
       <div class={style.controls}>
-        <input
-          type="search"
-          class={`field ${style.search}`}
-          placeholder="Search name"
-          aria-label="Search name"
-          maxLength={SEARCH_LENGTH_MAX}
-          value={search}
-          onInput={(event) => setSearch(event.currentTarget.value, { is_typing: true })}
-        />
+        <SearchField label="Search name" />
       </div>
-      <Loaded
-        of={list}
-        skeleton={<SkeletonBlock height={SKELETON_PX} />}
-        isEmpty={() => cohorts.length === 0}
-        empty={<NoCohorts is_searched={search !== ''} />}
-      >
-        {() => (
-          <ul class={style.list}>
-            {cohorts.map((cohort) => (
-              <CohortItem key={cohort.id} cohort={cohort} />
-            ))}
-          </ul>
-        )}
-      </Loaded>
-      <ShowMore list={list} text="Show more" />
+      <ItemList list={list} empty={<NoCohorts is_searched={search !== ''} />}>
+        {(cohort) => <CohortItem key={cohort.id} cohort={cohort} />}
+      </ItemList>
     </>
   )
 }

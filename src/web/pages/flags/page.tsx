@@ -7,13 +7,11 @@ import { Ago } from '../../parts/ago.tsx'
 import { ButtonLink } from '../../parts/button.tsx'
 import { Choice } from '../../parts/fields/choice.tsx'
 import style from '../../parts/fields/edited-page.module.css'
+import { ItemList, SearchField } from '../../parts/item-list.tsx'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
-import { Loaded } from '../../parts/notes/loaded.tsx'
-import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
-import { ShowMore } from '../../parts/show-more.tsx'
 import { useMayEdit } from '../../state/project.tsx'
-import { SEARCH_LENGTH_MAX, useParam } from '../../state/url.ts'
+import { useParam } from '../../state/url.ts'
 import { FlagEditor, FlagView } from './flag.tsx'
 import { draftOf } from './flag-draft.ts'
 import { FlagSwitch } from './flag-switch.tsx'
@@ -37,15 +35,12 @@ const SHOWN = [
   { value: 'archived', text: 'Archived' },
 ] as const satisfies readonly { readonly value: FlagsShown; readonly text: string }[]
 
-const SKELETON_PX = 240
-
 function FlagList(): VNode {
-  const [search, setSearch] = useParam('search')
+  const [search] = useParam('search')
   const [show, setShow] = useParam('show')
   const shown = SHOWN.find(({ value }) => value === show)?.value ?? ''
   const may_edit = useMayEdit('feature_flag')
   const list = useFlags(search, shown)
-  const flags = list.data?.pages.flatMap(({ results }) => results) ?? []
   return (
     <>
       <PageHead title="Flags">
@@ -57,31 +52,11 @@ function FlagList(): VNode {
       </PageHead>
       <div class={style.controls}>
         <Choice label="Show" options={SHOWN} value={shown} onChange={setShow} />
-        <input
-          type="search"
-          class={`field ${style.search}`}
-          placeholder="Search key or description"
-          aria-label="Search key or description"
-          maxLength={SEARCH_LENGTH_MAX}
-          value={search}
-          onInput={(event) => setSearch(event.currentTarget.value, { is_typing: true })}
-        />
+        <SearchField label="Search key or description" />
       </div>
-      <Loaded
-        of={list}
-        skeleton={<SkeletonBlock height={SKELETON_PX} />}
-        isEmpty={() => flags.length === 0}
-        empty={<NoFlags is_searched={search !== '' || shown !== ''} />}
-      >
-        {() => (
-          <ul class={style.list}>
-            {flags.map((flag) => (
-              <FlagItem key={flag.id} flag={flag} may_edit={may_edit && flag.can_edit} />
-            ))}
-          </ul>
-        )}
-      </Loaded>
-      <ShowMore list={list} text="Show more" />
+      <ItemList list={list} empty={<NoFlags is_searched={search !== '' || shown !== ''} />}>
+        {(flag) => <FlagItem key={flag.id} flag={flag} may_edit={may_edit && flag.can_edit} />}
+      </ItemList>
     </>
   )
 }
