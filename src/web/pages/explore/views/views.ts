@@ -1,25 +1,13 @@
 /** KIND_VIEWS: how the answer of each kind is drawn, and how it becomes a table. */
 import type { ComponentType } from 'preact'
-import type {
-  LifecycleSeriesAnswer,
-  PathsEdgeAnswer,
-  RetentionRowAnswer,
-  StickinessSeriesAnswer,
-  TrendsSeriesAnswer,
-} from '../../../../contract/insights/answers.ts'
+import { lazyPage } from '../../../lazy-page.tsx'
 import type { AnswerTable } from '../../../parts/answer/answer-table.ts'
 import type { ExploreKind, ExploreQuery } from '../explore-query.ts'
-import { type FunnelResults, FunnelView, funnelTable, isFunnelEmpty } from './funnel-view.tsx'
-import {
-  LifecycleView,
-  lifecycleTable,
-  PathsView,
-  pathsTable,
-  RetentionView,
-  retentionTable,
-  StickinessView,
-  stickinessTable,
-} from './other-views.tsx'
+import { funnelTable, isFunnelEmpty } from './funnel-answer.ts'
+import { lifecycleTable } from './lifecycle-answer.ts'
+import { pathsTable } from './paths-answer.ts'
+import { retentionTable } from './retention-answer.ts'
+import { stickinessTable } from './stickiness-answer.ts'
 import { TrendsView, trendsTable } from './trends-view.tsx'
 import type { ViewProps } from './view.ts'
 
@@ -31,7 +19,7 @@ type KindView = {
 
 /** The server answers each kind with results of its type. */
 function viewOf<Results>(
-  View: (props: ViewProps<Results>) => unknown,
+  View: ComponentType<ViewProps<Results>>,
   tableOf: (query: ExploreQuery, results: Results) => AnswerTable,
   isEmpty: (results: Results) => boolean,
 ): KindView {
@@ -43,18 +31,30 @@ const isNothing = (results: readonly unknown[]): boolean => results.length === 0
 const isFlat = (lines: readonly { readonly data: readonly number[] }[]): boolean =>
   lines.every(({ data }) => data.every((value) => value === 0))
 
-/** One line per kind. */
+const PART = { is_part: true }
+const FunnelView = lazyPage(() => import('./funnel-view.tsx').then((all) => all.FunnelView), PART)
+const RetentionView = lazyPage(
+  () => import('./retention-view.tsx').then((all) => all.RetentionView),
+  PART,
+)
+const PathsView = lazyPage(() => import('./paths-view.tsx').then((all) => all.PathsView), PART)
+const LifecycleView = lazyPage(
+  () => import('./lifecycle-view.tsx').then((all) => all.LifecycleView),
+  PART,
+)
+const StickinessView = lazyPage(
+  () => import('./stickiness-view.tsx').then((all) => all.StickinessView),
+  PART,
+)
+
+/** One line per kind. Charts other than of trends are loaded with their first answer: a page's first load has a limit of bytes. */
 export const KIND_VIEWS: Readonly<Record<ExploreKind, KindView>> = {
-  TrendsQuery: viewOf<readonly TrendsSeriesAnswer[]>(TrendsView, trendsTable, isNothing),
-  FunnelsQuery: viewOf<FunnelResults>(FunnelView, funnelTable, isFunnelEmpty),
-  RetentionQuery: viewOf<readonly RetentionRowAnswer[]>(RetentionView, retentionTable, (rows) =>
+  TrendsQuery: viewOf(TrendsView, trendsTable, isNothing),
+  FunnelsQuery: viewOf(FunnelView, funnelTable, isFunnelEmpty),
+  RetentionQuery: viewOf(RetentionView, retentionTable, (rows) =>
     rows.every(({ values }) => values.every(({ count }) => count === 0)),
   ),
-  PathsQuery: viewOf<readonly PathsEdgeAnswer[]>(PathsView, pathsTable, isNothing),
-  LifecycleQuery: viewOf<readonly LifecycleSeriesAnswer[]>(LifecycleView, lifecycleTable, isFlat),
-  StickinessQuery: viewOf<readonly StickinessSeriesAnswer[]>(
-    StickinessView,
-    stickinessTable,
-    isFlat,
-  ),
+  PathsQuery: viewOf(PathsView, pathsTable, isNothing),
+  LifecycleQuery: viewOf(LifecycleView, lifecycleTable, isFlat),
+  StickinessQuery: viewOf(StickinessView, stickinessTable, isFlat),
 }
