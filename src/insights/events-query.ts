@@ -210,7 +210,8 @@ async function ofSource(
   return { events, condition: compare(actor, 'in', ids) }
 }
 
-const matchesAction = (id: number): Expr => call('matchesAction', [integer(id)])
+/** The condition that an event is one of an action. */
+export const matchesAction = (id: number): Expr => call('matchesAction', [integer(id)])
 
 function readFilters(filters: unknown, attr: string, context: InsightContext): Expr | null {
   return filterCondition(filters, { ...context, prefix: [], attr })

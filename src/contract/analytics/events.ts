@@ -10,6 +10,8 @@ export const EventsQuery = t.Object({
   after: t.Optional(t.String()),
   before: t.Optional(t.String()),
   event: t.Optional(t.String()),
+  /** Only events of this action. */
+  action_id: t.Optional(Whole),
   distinct_id: t.Optional(t.String()),
   person_id: t.Optional(t.String()),
   /** Property filters as JSON: a list, a group, or `{"age__gt": 5}`. */
@@ -78,4 +80,5 @@ export const LiveEvents = t.Object({
   last_id: t.String(),
 })
 
-export const EventValueList = t.Array(t.Object({ name: AnyJson, count: Whole }))
+/** Values, the most frequent first; names of events have no count. */
+export const EventValueList = t.Array(t.Object({ name: AnyJson, count: t.Optional(Whole) }))

@@ -31,6 +31,8 @@ export const PersonsQuery = t.Object({
   email: t.Optional(t.String()),
   distinct_id: t.Optional(t.String()),
   search: t.Optional(t.String()),
+  /** Only members of this cohort. */
+  cohort: t.Optional(Whole),
   /** Property filters as JSON: a list, a group, or `{"age__gt": 5}`. */
   properties: t.Optional(t.String()),
 })

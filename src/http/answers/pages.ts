@@ -71,6 +71,14 @@ export function queryValue(request: Request, name: string): string | null {
   return query === '' ? null : new URLSearchParams(query).get(name)
 }
 
+/** Returns the number of an object in a query parameter; null when it is missing or empty. Refuses anything else. */
+export function queryId(request: Request, name: string): number | null {
+  const text = queryValue(request, name)
+  if (text === null || text === '') return null
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
+  throw new Refusal('invalid_input', 'A valid integer is required.', { attr: name })
+}
+
 /**
  * As long as a distinct id. Longer needles are searched for in quadratic time: one of 8,000 characters in a text of a
  * megabyte held the main thread for 2.5 s.

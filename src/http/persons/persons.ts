@@ -16,7 +16,7 @@ import { readFilterParameters } from '../analytics/queries/filter-parameters.ts'
 import type { QueryCall } from '../analytics/queries/query-context.ts'
 import { runTree } from '../analytics/queries/run-tree.ts'
 import { answerJson, answerResults } from '../answers/answers.ts'
-import { neighbourPages, queryValue, readPage, readSearch } from '../answers/pages.ts'
+import { neighbourPages, queryId, queryValue, readPage, readSearch } from '../answers/pages.ts'
 import { answerRefusal } from '../answers/refusals.ts'
 import type { AppContext } from '../app-context.ts'
 import { projectRoute } from '../route.ts'
@@ -88,6 +88,7 @@ async function listPersons(app: AppContext, call: QueryCall): Promise<Response> 
     distinct_id: queryValue(request, 'distinct_id'),
     search: readSearch(request).trim() || null,
     properties: readFilterParameters(request),
+    cohort_id: queryId(request, 'cohort'),
   }
   const page = readPage(request, { limit_max: PAGE_MAX })
   const { items, has_more } = await findPersons(app, call, wanted, page)

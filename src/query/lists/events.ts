@@ -5,6 +5,7 @@ import type { Expr, Select } from '../../hogql/syntax/ast.ts'
 import { and, compare, constant, field, integer, tuple } from '../../hogql/syntax/nodes.ts'
 import { expr, select } from '../../hogql/template.ts'
 import type { DateContext } from '../../insights/dates/dates.ts'
+import { matchesAction } from '../../insights/events-query.ts'
 import { instant } from '../../insights/filters/filter-operators.ts'
 import { filterCondition } from '../../insights/filters/property-filters.ts'
 
@@ -16,6 +17,8 @@ export type EventListRequest = {
   readonly uuid?: string
   /** Names of events; none for all. */
   readonly events: readonly string[]
+  /** Only events of this action. */
+  readonly action_id?: number | null
   readonly distinct_id: string | null
   /** A person's id, in lower case. */
   readonly person_id: string | null
@@ -41,6 +44,7 @@ const CONDITIONS: readonly EventListCondition[] = [
     if (others.length === 0) return expr`event = ${constant(first)}`
     return compare(EVENT, 'in', tuple([first, ...others].map((name) => constant(name))))
   },
+  ({ action_id }) => (action_id == null ? null : matchesAction(action_id)),
   ({ distinct_id }) => (distinct_id === null ? null : expr`distinct_id = ${constant(distinct_id)}`),
   ({ person_id }) => (person_id === null ? null : expr`person_id = toUUID(${constant(person_id)})`),
   ({ properties }, context) =>

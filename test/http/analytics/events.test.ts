@@ -165,12 +165,21 @@ describe('events', () => {
     expect(await names('?properties={}&limit=1')).toEqual(['clicked'])
     expect(await names(`?orderBy=["timestamp"]&limit=2`)).toEqual(['ancient', 'old'])
     expect(await names("?event=x'%20OR%201=1")).toEqual([])
+    const steps = [{ event: 'clicked' }, { event: 'old' }]
+    const made = await manage(world, 'POST', `/api/projects/${project_id}/actions/`, {
+      name: 'Clicked or old',
+      steps,
+    })
+    const action = Number(made.body['id'])
+    expect(await names(`?action_id=${action}`)).toEqual(['clicked', 'old'])
+    expect(await names(`?action_id=${action}&event=old`)).toEqual(['old'])
   })
 
   test.each([
     ['?after=yesterday-ish', 'after'],
     ['?before=2026-13-01', 'before'],
     ['?person_id=ann', 'person_id'],
+    ['?action_id=clicked', 'action_id'],
     ['?properties={', 'properties'],
     ['?properties=["price"]', 'properties'],
     ['?orderBy=["event"]', 'orderBy'],
@@ -202,6 +211,10 @@ describe('values of an event property', () => {
     ])
     expect(await values('')).toEqual([])
     expect(await values('key=never')).toEqual([])
+    expect(await values('key=custom_event')).toEqual(
+      ['ancient', 'clicked', 'old', 'viewed'].map((name) => ({ name })),
+    )
+    expect(await values('key=custom_event&value=OLD')).toEqual([{ name: 'old' }])
   })
 })
 

@@ -117,7 +117,22 @@ describe('persons', () => {
     expect((await list(search)).count).toBe(expected.length)
   })
 
+  test('of a cohort are listed, whether the list or a filter names it', async () => {
+    const filters = {
+      properties: { type: 'OR', values: [{ type: 'person', key: 'plan', value: 'pro' }] },
+    }
+    const { body } = await manage(world, 'POST', `/api/projects/${project_id}/cohorts/`, {
+      name: 'Pro',
+      filters,
+    })
+    const cohort = Number(body['id'])
+    expect(await found(`?cohort=${cohort}`)).toEqual(['ann'])
+    expect((await list(`?cohort=${cohort}&search=bob`)).count).toBe(0)
+    expect(await found('?cohort=')).toHaveLength(3)
+  })
+
   test.each([
+    ['?cohort=all', 'cohort'],
     ['?properties=nope', 'properties'],
     ['?properties=3', 'properties'],
     [filter({ key: 'a', value: 1, type: 'group' }), 'properties'],

@@ -23,7 +23,7 @@ import { DAY_US, SECOND_US } from '../../../time.ts'
 import { isUuid, uuidBytes } from '../../../uuid.ts'
 import { queryOf } from '../../addresses.ts'
 import { answerJson, answerResults } from '../../answers/answers.ts'
-import { pageAddress, queryValue, readPage } from '../../answers/pages.ts'
+import { pageAddress, queryId, queryValue, readPage } from '../../answers/pages.ts'
 import type { AppContext } from '../../app-context.ts'
 import { answerCsv, listFormat } from '../../persons/lists-as-csv.ts'
 import { valueItems } from '../../persons/person-analytics.ts'
@@ -38,6 +38,9 @@ const PAGE_MAX = 50_000
 const AHEAD_US = 5n * SECOND_US
 /** Values come from the last days only: an editor waits for them while its user types. */
 const VALUES_US = 7n * DAY_US
+
+/** The key under which old clients ask for the names of events. */
+const CUSTOM_EVENT = 'custom_event'
 
 /** The most distinct ids shown for the person of an event: a list repeats the same persons. */
 const IDS_MAX = 100
@@ -64,6 +67,8 @@ export const EVENT_ROUTES = [
       const { request } = call
       const key = queryValue(request, 'key') ?? ''
       if (key === '') return answerJson([])
+      const containing = queryValue(request, 'value') || null
+      if (key === CUSTOM_EVENT) return answerJson(customEvents(app, call.project.id, containing))
       const context = contextOf(app, call)
       const now_us = BigInt(app.now().getTime()) * 1000n
       const wanted = {
@@ -74,7 +79,7 @@ export const EVENT_ROUTES = [
       }
       const tree = valuesTree('events', {
         key,
-        containing: queryValue(request, 'value') || null,
+        containing,
         conditions: eventConditions(wanted, context),
       })
       const { rows } = await runTree(app, call, 'events/values', tree)
@@ -100,6 +105,19 @@ export const EVENT_ROUTES = [
     },
   }),
 ] as const
+
+/** The names of the project's own events that contain a text, ignoring case. */
+function customEvents(
+  app: AppContext,
+  project_id: number,
+  containing: string | null,
+): readonly { readonly name: string }[] {
+  const part = (containing ?? '').toLowerCase()
+  return app.definitions
+    .listEvents(project_id)
+    .filter(({ name }) => !name.startsWith('$') && name.toLowerCase().includes(part))
+    .map(({ name }) => ({ name }))
+}
 
 /** A list without conditions. */
 const ANY: EventListRequest = {
@@ -211,6 +229,7 @@ function wantedOf(request: Request, context: EventContext): EventListRequest {
     after_us: time('after'),
     before_us: time('before') ?? BigInt(context.now.getTime()) * 1000n + AHEAD_US,
     events: event === null ? [] : [event],
+    action_id: queryId(request, 'action_id'),
     ...readEventConditions(request),
   }
 }
