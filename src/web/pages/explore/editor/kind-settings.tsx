@@ -34,7 +34,7 @@ export function FunnelSettings({ query, onChange }: EditorProps): VNode {
   return (
     <div class={style.line}>
       <Choice
-        label="Shown as"
+        label="The funnel shows"
         options={FUNNEL_VIEWS}
         value={view}
         onChange={(value) => set({ funnelVizType: value })}
