@@ -4,6 +4,7 @@
  */
 import { MIB } from '../bytes.ts'
 import { errorMessage } from '../error-message.ts'
+import { GROUP_LENGTH_MAX } from '../ingest/pipeline/person-steps.ts'
 import { isObject } from '../json.ts'
 import {
   type CopiedGroup,
@@ -26,8 +27,8 @@ const WAITING_MAX = 20_000
 const GATHER_MS = 20
 const TIMEOUT_MS = 10 * SECOND_MS
 const RETRY_MAX_MS = 30 * SECOND_MS
-/** No person has a longer id, no group a longer key. */
-const ID_LENGTH_MAX = 400
+/** No person has a longer id, no group a longer key: a character may have two units. */
+const ID_LENGTH_MAX = 2 * GROUP_LENGTH_MAX
 
 type PersonsContext = {
   readonly data_dir: string

@@ -286,6 +286,16 @@ describe('flags', () => {
     })
   })
 
+  test('of a group whose key has characters of two units each are answered as at home', async () => {
+    const $group_key = '🏢'.repeat(300)
+    const properties = { $group_type: 'company', $group_key, $group_set: { size: 9 } }
+    await capture(home, '$groupidentify', { properties })
+    const more = { groups: { company: $group_key } }
+    const at_home = await flagsOf('ann', more, home_url)
+    expect(at_home.flags['for-large']?.enabled).toBe(true)
+    await until(async () => (await flagsOf('ann', more)).flags['for-large']?.enabled === true)
+  })
+
   test('follow a group that changes', async () => {
     const properties = { $group_type: 'company', $group_key: 'acme', $group_set: { size: 1 } }
     await capture(edge, '$groupidentify', { properties })
