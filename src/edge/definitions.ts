@@ -32,7 +32,12 @@ export class EdgeDefinitions {
   readonly #stop = new AbortController()
   #running: Promise<void> = Promise.resolve()
   #projects: readonly number[]
-  #etag: string | null
+  #is_present: boolean
+  /**
+   * Null until the first answer since the start: an earlier version has left out columns that it did not know, and a crash
+   * may have lost group types, while the home has nothing newer.
+   */
+  #etag: string | null = null
   #checked_at: number | null
 
   constructor(context: DefinitionsContext) {
@@ -40,14 +45,14 @@ export class EdgeDefinitions {
     this.#copies = new EdgeCopies(context.data_dir)
     this.#back_off = new BackOff(Math.min(SECOND_MS, context.refresh_ms), RETRY_MAX_MS)
     const state = this.#copies.readState()
-    this.#etag = state?.etag ?? null
+    this.#is_present = state !== null
     this.#checked_at = state?.checked_at ?? null
     this.#projects = this.#copies.listProjects()
   }
 
   /** Whether the home has ever answered: before that no token is known, which must not look like a wrong one. */
   get is_present(): boolean {
-    return this.#etag !== null
+    return this.#is_present
   }
 
   /** Time since the definitions were found to be the home's, in seconds; null before the first time. */
@@ -111,6 +116,7 @@ export class EdgeDefinitions {
     takeGroupTypes(definitions.group_types)
     this.#copies.replace(copies, { etag, checked_at })
     this.#etag = etag
+    this.#is_present = true
     this.#checked_at = checked_at
     this.#projects = this.#copies.listProjects()
   }
