@@ -46,6 +46,7 @@ const alerts = sqliteTable('alerts', {
   calculation_interval: text().$type<AlertInterval>().notNull(),
   webhook_url: text(),
   enabled: flag().notNull(),
+  skip_weekend: flag().notNull().default(false),
   state: text().$type<AlertState>().notNull(),
   notified_state: text().$type<AlertState>().notNull(),
   snoozed_until: timestamp(),
@@ -79,6 +80,7 @@ export type AlertChanges = Partial<
     | 'enabled'
     | 'insight_id'
     | 'name'
+    | 'skip_weekend'
     | 'snoozed_until'
     | 'threshold'
     | 'webhook_url'
@@ -197,7 +199,8 @@ export function deleteAlert(editor: BoardEditor, before: Alert, now: Date): void
 /** The members of an alert that its editors set. Its address is not logged: it may contain a secret. */
 function loggedAlert(alert: Alert) {
   const { webhook_url, snoozed_until, threshold, ...members } = alert
-  const { id, name, condition_type, config, calculation_interval, enabled, insight_id } = members
+  const { id, name, condition_type, config, calculation_interval, insight_id } = members
+  const { enabled, skip_weekend } = members
   return {
     id,
     name,
@@ -205,6 +208,7 @@ function loggedAlert(alert: Alert) {
     config,
     calculation_interval,
     enabled,
+    skip_weekend,
     insight_id,
     threshold: threshold as unknown as Json,
     snoozed_until: snoozed_until?.toISOString() ?? null,

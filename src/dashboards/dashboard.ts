@@ -143,8 +143,8 @@ function copyTiles(
 ): void {
   for (const tile of listTiles(editor.control, source.id)) {
     const insight_id = has_copies ? copyInsight(editor, tile, now) : tile.insight_id
-    const { body, layouts, color } = tile
-    addTile(editor.control, { dashboard_id: target.id, insight_id, body, layouts, color })
+    const { id: _id, ...members } = tile
+    addTile(editor.control, { ...members, dashboard_id: target.id, insight_id })
   }
 }
 

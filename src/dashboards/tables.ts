@@ -44,6 +44,8 @@ export const dashboard_tiles = sqliteTable('dashboard_tiles', {
   body: text(),
   layouts: json().notNull().default({}),
   color: text(),
+  /** Whether the tile shows its insight's description; null for the client's default. */
+  show_description: flag(),
 })
 
 export const insight_variables = sqliteTable('insight_variables', {

@@ -17,6 +17,7 @@ export type TileChanges = {
   readonly body?: string | undefined
   readonly layouts?: Json | undefined
   readonly color?: string | null | undefined
+  readonly show_description?: boolean | null | undefined
   readonly is_deleted: boolean
 }
 
@@ -129,7 +130,7 @@ export function listPlaces(
 }
 
 /** Adds a tile. Refuses one more than a dashboard may have. */
-export function addTile(db: TileWriter, tile: Omit<Tile, 'id'>): void {
+export function addTile(db: TileWriter, tile: typeof dashboard_tiles.$inferInsert): void {
   requireRoom(db, tile.dashboard_id)
   db.insert(dashboard_tiles).values(tile).run()
 }
@@ -165,7 +166,7 @@ export function setTiles(
   wanted: readonly TileChanges[],
 ): void {
   for (const [index, tile] of wanted.entries()) {
-    const { id, body, layouts, color, is_deleted } = tile
+    const { id, body, layouts, color, show_description, is_deleted } = tile
     const its = and(eq(dashboard_tiles.id, id ?? 0), eq(dashboard_tiles.dashboard_id, dashboard_id))
     const stored = id === undefined ? undefined : db.select().from(dashboard_tiles).where(its).get()
     if (id !== undefined && stored === undefined) {
@@ -176,7 +177,7 @@ export function setTiles(
       const text = stored.insight_id === null ? (body ?? stored.body) : null
       const provided_fields = { layouts: layouts ?? stored.layouts, body: text }
       db.update(dashboard_tiles)
-        .set({ ...provided_fields, color: color === undefined ? stored.color : color })
+        .set({ ...provided_fields, color, show_description })
         .where(its)
         .run()
     } else {
@@ -186,7 +187,7 @@ export function setTiles(
       }
       requireRoom(db, dashboard_id)
       db.insert(dashboard_tiles)
-        .values({ dashboard_id, body, layouts: layouts ?? {}, color: color ?? null })
+        .values({ dashboard_id, body, layouts: layouts ?? {}, color, show_description })
         .run()
     }
   }

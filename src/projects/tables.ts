@@ -117,6 +117,7 @@ export const projects = sqliteTable('projects', {
   surveys_opt_in: flag(),
   heatmaps_opt_in: flag(),
   flags_persistence_default: flag(),
+  cookieless_server_hash_mode: integer(),
 })
 
 export const personal_api_keys = sqliteTable('personal_api_keys', {

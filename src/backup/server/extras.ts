@@ -141,9 +141,10 @@ async function addToDashboard(
   await move.target.send('PATCH', `insights/${insight_id}/`, { dashboards })
 }
 
-const placeOf = ({ tile: { layouts, color } }: ReadTile): JSONObject => ({
+const placeOf = ({ tile: { layouts, color, show_description } }: ReadTile): JSONObject => ({
   ...(isObject(layouts) ? { layouts } : {}),
   ...(typeof color === 'string' ? { color } : {}),
+  ...(typeof show_description === 'boolean' ? { show_description } : {}),
 })
 
 function placeInsights(

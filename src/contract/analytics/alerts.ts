@@ -5,6 +5,7 @@ import {
   Moment,
   NullableMoment,
   NullableText,
+  NullableYes,
   PageQuery,
   pageOfItems,
   Whole,
@@ -55,6 +56,8 @@ const members = {
   config: Config,
   calculation_interval: CalculationInterval,
   enabled: t.Boolean(),
+  /** Not checked on Saturdays and Sundays of the project's time zone. */
+  skip_weekend: NullableYes,
   snoozed_until: t.Nullable(t.String({ maxLength: 64 })),
   /** The address to which messages are posted; null for none. */
   webhook_url: t.Nullable(t.String({ maxLength: URL_LENGTH_MAX })),
@@ -109,6 +112,7 @@ export const AlertAnswer = t.Object({
   config: AnyJson,
   calculation_interval: CalculationInterval,
   enabled: t.Boolean(),
+  skip_weekend: t.Boolean(),
   state: State,
   snoozed_until: NullableMoment,
   webhook_url: NullableText,

@@ -5,6 +5,7 @@ import {
   Moment,
   NullableMoment,
   NullableText,
+  NullableYes,
   PageQuery,
   pageOfItems,
   Whole,
@@ -183,6 +184,7 @@ const SentTile = t.Object(
     id: t.Optional(Whole),
     layouts: t.Optional(t.Nullable(AnyObject)),
     color: t.Optional(t.Nullable(t.String({ maxLength: 400 }))),
+    show_description: t.Optional(NullableYes),
     text: t.Optional(
       t.Nullable(
         t.Object(
@@ -350,6 +352,7 @@ export const DashboardAnswer = t.Object({
       order: Whole,
       layouts: AnyJson,
       color: NullableText,
+      show_description: NullableYes,
       deleted: t.Boolean(),
       insight: t.Nullable(InsightAnswer),
       text: t.Nullable(t.Object({ body: t.String() })),

@@ -75,6 +75,8 @@ const settable = {
   surveys_opt_in: NullableYes,
   heatmaps_opt_in: NullableYes,
   flags_persistence_default: NullableYes,
+  /** 0 for off, 1 and 2 for ways of counting visitors without cookies. Kept for clients; nothing here reads it. */
+  cookieless_server_hash_mode: t.Nullable(t.Number({ multipleOf: 1, minimum: 0, maximum: 2 })),
 }
 
 /** Body of create and update: every member is optional, unknown and read-only ones are ignored. */

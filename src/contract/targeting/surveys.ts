@@ -54,6 +54,12 @@ const members = {
   iteration_frequency_days: t.Optional(
     t.Nullable(t.Number({ multipleOf: 1, minimum: 0, maximum: 3650 })),
   ),
+  /** The members of adaptive sampling are kept for clients: every person who may see a survey sees it. */
+  response_sampling_start_date: t.Optional(t.Nullable(MomentText)),
+  response_sampling_interval_type: t.Optional(t.Nullable(t.UnionEnum(['day', 'week', 'month']))),
+  response_sampling_interval: t.Optional(t.Nullable(Whole)),
+  response_sampling_limit: t.Optional(t.Nullable(Whole)),
+  response_sampling_daily_limits: t.Optional(AnyJson),
 }
 
 /** Body of POST …/surveys/. */
@@ -113,6 +119,11 @@ export const SurveyAnswer = t.Object({
   iteration_start_dates: t.Nullable(t.Array(Moment)),
   current_iteration: t.Nullable(Whole),
   current_iteration_start_date: NullableMoment,
+  response_sampling_start_date: NullableMoment,
+  response_sampling_interval_type: NullableText,
+  response_sampling_interval: t.Nullable(Whole),
+  response_sampling_limit: t.Nullable(Whole),
+  response_sampling_daily_limits: AnyJson,
   created_by: NullableUser,
   created_at: Moment,
   updated_at: Moment,

@@ -89,6 +89,7 @@ const SETTABLE = [
   'surveys_opt_in',
   'heatmaps_opt_in',
   'flags_persistence_default',
+  'cookieless_server_hash_mode',
 ] as const satisfies readonly (keyof ProjectFields)[]
 
 /** Parses the sent fields. Refuses the first invalid one. `before` are the stored fields. */

@@ -40,6 +40,7 @@ import references from '../../../sql/control/0030_references.sql' with { type: '
 import insightsByChange from '../../../sql/control/0031_insights_by_change.sql' with {
   type: 'text',
 }
+import clientSettings from '../../../sql/control/0032_client_settings.sql' with { type: 'text' }
 import macros from '../../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../../sql/events/0001_event_log.sql' with { type: 'text' }
@@ -131,6 +132,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0029_home', sql: home },
   { name: '0030_references', sql: references },
   { name: '0031_insights_by_change', sql: insightsByChange },
+  { name: '0032_client_settings', sql: clientSettings },
 ]
 
 /** The schema of cache.db, oldest step first. */

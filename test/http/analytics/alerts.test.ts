@@ -133,6 +133,24 @@ describe('an alert', () => {
     expect((await manage(world, 'GET', path)).status).toBe(404)
   })
 
+  test('that skips weekends is checked on Monday, by the clocks of the project', async () => {
+    await manage(world, 'PATCH', '/api/projects/1/', { timezone: 'America/New_York' })
+    const path = await make({ upper: 0 }, { rest: { skip_weekend: true } })
+    expect(await read(path)).toMatchObject({ skip_weekend: true, state: 'Not firing' })
+    await checks.look()
+    // Sunday, 22:00 and 23:00 there.
+    clock = new Date('2026-05-04T02:00:00Z')
+    await checks.look()
+    await later(1)
+    expect(await read(path)).toMatchObject({ state: 'Not firing', checks: [] })
+    await later(1)
+    expect((await read(path))['checks']).toHaveLength(1)
+    await manage(world, 'PATCH', path, { skip_weekend: false })
+    expect(await read(path)).toMatchObject({ skip_weekend: false })
+    await remove(path)
+    await manage(world, 'PATCH', '/api/projects/1/', { timezone: 'UTC' })
+  })
+
   test.each([
     [{ lower: 11 }, 'absolute_value', 'absolute', 'Firing'],
     [{ lower: 10 }, 'absolute_value', 'absolute', 'Not firing'],

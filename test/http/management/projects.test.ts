@@ -267,6 +267,15 @@ const FIELDS: readonly (readonly [
   ['surveys_opt_in', null, [true, null], [['x', 'invalid_input']]],
   ['heatmaps_opt_in', null, [false, null], [['x', 'invalid_input']]],
   ['flags_persistence_default', null, [true, null], [['x', 'invalid_input']]],
+  [
+    'cookieless_server_hash_mode',
+    null,
+    [0, 1, 2, null],
+    [
+      [3, 'invalid_input'],
+      ['x', 'invalid_input'],
+    ],
+  ],
 ]
 
 describe('every field of a project', () => {

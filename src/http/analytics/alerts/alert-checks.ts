@@ -20,9 +20,10 @@ import { getInsight, type SavedInsight } from '../../../dashboards/insight.ts'
 import { Refusal } from '../../../errors.ts'
 import { stepAfter, stepStart } from '../../../insights/dates/buckets.ts'
 import { isoLocal } from '../../../insights/dates/date-range.ts'
-import { readDate } from '../../../insights/dates/dates.ts'
+import { localDate, readDate } from '../../../insights/dates/dates.ts'
 import { type InsightDates, projectDates } from '../../../insights/insight.ts'
 import type { PostResult } from '../../../plugins/webhook.ts'
+import { findProject } from '../../../projects/settings/project.ts'
 import { PeriodicTask } from '../../../targeting/shared/periodic-task.ts'
 import { HOUR_MS } from '../../../time.ts'
 import type { AppContext } from '../../app-context.ts'
@@ -88,6 +89,11 @@ export class AlertChecks extends PeriodicTask {
   async #check(alert: Alert): Promise<void> {
     const app = this.#app
     const now = app.now()
+    if (alert.skip_weekend && isWeekend(app, alert.project_id)) {
+      const next_check_at = new Date(now.getTime() + HOUR_MS)
+      recordCheck(app.control, alert, { alert: { next_check_at }, check: null })
+      return
+    }
     const insight = getInsight(app.control, alert.project_id, alert.insight_id)
     const reading = await readAlert(app, alert, insight)
     // A stop ends queries too.
@@ -114,6 +120,15 @@ export class AlertChecks extends PeriodicTask {
       .finally(() => this.#stops.delete(stop))
     return promise
   }
+}
+
+/** Whether it is Saturday or Sunday by the clocks of a project. */
+function isWeekend(app: AppContext, project_id: number): boolean {
+  const project = findProject(app.control, project_id)
+  if (project === null) return false
+  const now = app.now()
+  const local = localDate(BigInt(now.getTime()) * 1000n, projectDates(project, now))
+  return local.getUTCDay() === 0 || local.getUTCDay() === 6
 }
 
 /** The changes that a check makes. `sent` is null when no message was due. */

@@ -144,6 +144,7 @@ function readAlertChanges(
     config: body.config,
     calculation_interval: body.calculation_interval,
     enabled: body.enabled,
+    skip_weekend: body.skip_weekend ?? undefined,
     snoozed_until: parseTimestamp(body.snoozed_until, 'snoozed_until'),
     webhook_url: webhook_url === '' ? null : webhook_url,
   })

@@ -265,7 +265,8 @@ async function tilesOf(
   const requested = { mode: readRefresh(request, fallback ?? 'force_cache'), overrides }
   const is_hidden = !isShown(rightsAt(app.control, call.caller, call), 'dashboard.insight')
   const tiles: TileAnswer[] = []
-  for (const { id, insight_id, body, layouts, color } of listTiles(app.control, dashboard.id)) {
+  for (const tile of listTiles(app.control, dashboard.id)) {
+    const { id, insight_id, body, layouts, color, show_description } = tile
     if (insight_id !== null && is_hidden) continue
     if (only !== null && !only.has(id)) continue
     const insight = insight_id === null ? null : getInsight(app.control, project.id, insight_id)
@@ -277,6 +278,7 @@ async function tilesOf(
       order: tiles.length,
       layouts,
       color,
+      show_description,
       deleted: false,
       insight: insight && show(withFilters(insight, overrides.filters), result),
       text: body === null ? null : { body },
@@ -335,9 +337,10 @@ function readDashboardChanges(body: Static<typeof DashboardBody>): DashboardChan
     deleted: body.deleted,
     delete_insights: body.delete_insights ?? undefined,
     tiles: body.tiles?.map(
-      ({ id, layouts, color, text, deleted }): TileChanges => ({
+      ({ id, layouts, color, show_description, text, deleted }): TileChanges => ({
         id,
         color,
+        show_description,
         body: text?.body,
         layouts: layouts ?? undefined,
         is_deleted: deleted === true,

@@ -18,6 +18,7 @@ export function surveySerializer(app: AppContext, to: ShownTo): (survey: Survey)
       ...stored,
       start_date: printWhole(survey.start_date),
       end_date: printWhole(survey.end_date),
+      response_sampling_start_date: printWhole(survey.response_sampling_start_date),
       linked_flag: flags(linked_flag_id),
       targeting_flag: flags(targeting_flag_id),
       internal_targeting_flag: flags(internal_targeting_flag_id),

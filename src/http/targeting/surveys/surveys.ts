@@ -127,6 +127,14 @@ function readSurveyChanges(
     responses_limit: body.responses_limit,
     iteration_count: body.iteration_count,
     iteration_frequency_days: body.iteration_frequency_days,
+    response_sampling_start_date: parseTimestamp(
+      body.response_sampling_start_date,
+      'response_sampling_start_date',
+    ),
+    response_sampling_interval_type: body.response_sampling_interval_type,
+    response_sampling_interval: body.response_sampling_interval,
+    response_sampling_limit: body.response_sampling_limit,
+    response_sampling_daily_limits: body.response_sampling_daily_limits as Json | undefined,
   }
   return sentMembers(wanted)
 }

@@ -253,6 +253,7 @@ describe('a dashboard', () => {
       pinned: true,
       tiles: [
         { id: tiles[0]?.id, text: { body: 'Shorter' }, color: 'blue' },
+        { id: tiles[1]?.id, show_description: false },
         { id: tiles[2]?.id, deleted: true },
       ],
     })
@@ -260,9 +261,14 @@ describe('a dashboard', () => {
       pinned: true,
       tiles: [
         { text: { body: 'Shorter' }, color: 'blue', layouts: { sm: { x: 0 } } },
-        { insight: { id: good, result: null } },
+        { insight: { id: good, result: null }, color: null, show_description: false },
       ],
     })
+    await manage(world, 'PATCH', path, { tiles: [{ id: tiles[1]?.id, show_description: null }] })
+    expect((await manage(world, 'GET', path)).body['tiles']).toMatchObject([
+      { color: 'blue' },
+      { show_description: null },
+    ])
     await manage(world, 'PATCH', `${INSIGHTS}${good}/`, { dashboards: [] })
     expect((await manage(world, 'GET', path)).body['tiles']).toHaveLength(1)
   })

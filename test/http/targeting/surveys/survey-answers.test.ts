@@ -117,6 +117,11 @@ describe('what a survey asks', () => {
       enable_iframe_embedding: false,
       form_content: { title: 'x' },
       translations: { fr: { name: 'Enquête' } },
+      response_sampling_start_date: '2026-05-01T00:00:00Z',
+      response_sampling_interval_type: 'week',
+      response_sampling_interval: 2,
+      response_sampling_limit: 100,
+      response_sampling_daily_limits: [{ date: '2026-05-01', daily_response_limit: 5 }],
     }
     const { body } = await create(fields)
     expect(body).toMatchObject({
