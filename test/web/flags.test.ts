@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { ShownFlag } from '../../src/web/api/types/shown-flag.ts'
 import {
   bodyOf,
+  copyOf,
   type DraftedFlag,
   draftOf,
   NEW_FLAG,
@@ -67,6 +68,32 @@ describe('the draft of a flag', () => {
   test('is stored as the flag was, with all that the page does not edit', () => {
     const { key, name, filters } = STORED
     expect(bodyOf(draftOf(STORED), STORED)).toEqual({ key, name, filters })
+  })
+  test('of a copy has all that its original has, and stays one in an address', () => {
+    const original = {
+      ...STORED,
+      filters: {
+        ...STORED.filters,
+        holdout: { id: 3, exclusion_percentage: 10 },
+        early_exit: true,
+      },
+      evaluation_runtime: 'server',
+      tags: ['checkout'],
+      version: 12,
+    }
+    const copy = readDraft(JSON.parse(JSON.stringify(copyOf(original, draftOf(original)))))
+    if (copy === null) throw new Error('no draft')
+    expect(bodyOf(copy, null)).toEqual({
+      key: 'new-checkout-copy',
+      name: STORED.name,
+      active: true,
+      filters: original.filters,
+      evaluation_runtime: 'server',
+      tags: ['checkout'],
+    })
+    // Of a stored flag an address changes what the page edits.
+    expect(bodyOf(copy, STORED)).toMatchObject({ filters: STORED.filters })
+    expect(bodyOf(copy, STORED)).not.toHaveProperty('tags')
   })
   test('of a flag without conditions is for everyone, as the flag is', () => {
     for (const filters of [{}, { groups: null }]) {

@@ -16,7 +16,20 @@ export type DraftedFlag = {
   readonly payload: string
   /** A person who meets any of them gets the flag. */
   readonly conditions: readonly DraftCondition[]
+  /** Of a copy: the members of its original that the page does not edit. */
+  readonly others: FlagMembers
 }
+
+/** Members that only the API edits; a copy has them too. */
+const COPIED: ReadonlySet<string> = new Set([
+  'bucketing_identifier',
+  'ensure_experience_continuity',
+  'evaluation_contexts',
+  'evaluation_runtime',
+  'filters',
+  'is_remote_configuration',
+  'tags',
+])
 
 type FlagMembers = Readonly<Record<string, unknown>>
 
@@ -56,6 +69,7 @@ export const NEW_FLAG: DraftedFlag = {
   variants: [],
   payload: '',
   conditions: [NEW_CONDITION],
+  others: {},
 }
 
 /** The draft of a stored flag. */
@@ -94,8 +108,18 @@ export function draftOf({ key, name, active, filters }: ShownFlag): DraftedFlag 
         others,
       }
     }),
+    others: {},
   }
 }
+
+/** The draft of a new flag that is like a stored one, with the changes of its draft. */
+export function copyOf({ filters, ...flag }: ShownFlag, draft: DraftedFlag): DraftedFlag {
+  const { groups: _groups, payloads: _payloads, ...others } = filters
+  return { ...draft, key: `${draft.key}-copy`, others: copiedOf({ ...flag, filters: others }) }
+}
+
+const copiedOf = (members: FlagMembers): FlagMembers =>
+  Object.fromEntries(Object.entries(members).filter(([name]) => COPIED.has(name)))
 
 /** The group type of a condition, null for persons: its own, which only the API sets, or the flag's. */
 export function ownerOf(
@@ -127,7 +151,7 @@ const COHORT_OPERATORS: ReadonlySet<unknown> = new Set(['in', 'exact', 'not_in',
 
 /** A draft as an address has it; null for anything else. */
 export function readDraft(value: unknown): DraftedFlag | null {
-  const { key, name, is_on, group_type, variants, payload, conditions } = fieldsOf(value)
+  const { key, name, is_on, group_type, variants, payload, conditions, others } = fieldsOf(value)
   if (typeof key !== 'string' || !Array.isArray(conditions)) return null
   return {
     key,
@@ -135,32 +159,34 @@ export function readDraft(value: unknown): DraftedFlag | null {
     is_on: is_on !== false,
     group_type: numberOrNull(group_type),
     variants: listOf(variants).map((variant) => {
-      const { key: variant_key, share, payload: own, others } = fieldsOf(variant)
+      const { key: variant_key, share, payload: own, others: its } = fieldsOf(variant)
       return {
         key: textOf(variant_key ?? ''),
         share: textOf(share ?? ''),
         payload: textOf(own ?? ''),
-        others: fieldsOf(others),
+        others: fieldsOf(its),
       }
     }),
     payload: textOf(payload ?? ''),
     conditions: conditions.map((condition) => {
-      const { properties, share, variant, others } = fieldsOf(condition)
+      const { properties, share, variant, others: its } = fieldsOf(condition)
       return {
         properties: listOf(properties),
         share: textOf(share ?? ''),
         variant: textOf(variant ?? ''),
-        others: fieldsOf(others),
+        others: fieldsOf(its),
       }
     }),
+    others: copiedOf(fieldsOf(others)),
   }
 }
 
 /** The body that stores a draft; `stored` is the flag that it changes, null for a new one. */
 export function bodyOf(draft: DraftedFlag, stored: ShownFlag | null): object {
   const { key, name, is_on, group_type, variants, conditions } = draft
+  const filters = fieldsOf(stored?.filters ?? draft.others['filters'])
   const multivariate = {
-    ...fieldsOf(stored?.filters['multivariate']),
+    ...fieldsOf(filters['multivariate']),
     variants: variants.map((variant) => ({
       ...variant.others,
       key: variant.key,
@@ -168,11 +194,11 @@ export function bodyOf(draft: DraftedFlag, stored: ShownFlag | null): object {
     })),
   }
   return {
+    ...(stored === null && { ...draft.others, active: is_on }),
     key: key.trim(),
     name,
-    ...(stored === null && { active: is_on }),
     filters: {
-      ...stored?.filters,
+      ...filters,
       groups: conditions.map(({ properties, share, variant, others }) => ({
         ...others,
         properties,

@@ -23,6 +23,7 @@ import { hashOf, useHashQuery } from '../../state/url.ts'
 import { type ChangeDraft, ConditionList } from './condition-list.tsx'
 import {
   bodyOf,
+  copyOf,
   type DraftedFlag,
   draftOf,
   NEW_CONDITION,
@@ -205,7 +206,7 @@ function FlagMenu({ flag, draft, may_edit }: FlagMenuProps): VNode {
   const [, navigate] = useLocation()
   const [is_deleting, setDeleting] = useState(false)
   const duplicate = async (): Promise<void> =>
-    navigate(`/flags/new${await hashOf({ ...draft, key: `${draft.key}-copy` })}`)
+    navigate(`/flags/new${await hashOf(copyOf(flag, draft))}`)
   const archive = (): Promise<unknown> =>
     applyChange(() => changeFlag(id, flag.id, { archived: !flag.archived }))
   const remove = async (): Promise<void> => {
