@@ -1,8 +1,7 @@
 /** Repeats background work in steps that are short enough for a snapshot to wait for. */
 import type { Histogram } from '../threads/histogram.ts'
 import { secondsSince } from '../threads/timings.ts'
-import type { SnapshotChildren } from './child.ts'
-import type { SnapshotLog } from './dependencies.ts'
+import type { JobContext } from './dependencies.ts'
 
 /** Pause after a step without work. */
 const LOOK_MS = 5000
@@ -25,16 +24,16 @@ export type WorkCounts = { readonly done: number; readonly failed: number }
 /** `step` resolves to false without work, and rejects when it fails. */
 export function createBackgroundTask(
   step: () => Promise<boolean>,
-  context: {
+  options: {
     readonly what: string
-    readonly children: SnapshotChildren
-    readonly log: SnapshotLog
+    readonly context: Pick<JobContext, 'children' | 'log'>
     /** Records how long each step with work took. */
     readonly times?: Histogram | undefined
     readonly look_ms?: number
   },
 ): BackgroundTask {
-  const { what, children, log, times, look_ms = LOOK_MS } = context
+  const { what, times, look_ms = LOOK_MS } = options
+  const { children, log } = options.context
   let due_at_ms = 0
   let counts: WorkCounts = { done: 0, failed: 0 }
   const once = async (): Promise<boolean> => {

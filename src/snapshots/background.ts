@@ -1,8 +1,7 @@
 /** The loop of background work: snapshots first, then other tasks in order of importance, one at a time. */
-import type { Database } from 'bun:sqlite'
 import { readLogState } from '../storage/files/manifest.ts'
 import type { BackgroundTask } from './background-task.ts'
-import { type SnapshotContext, trimmableOf } from './dependencies.ts'
+import { type JobContext, trimmableOf } from './dependencies.ts'
 
 const LOOK_MS = 1000
 /** Pause after a failed snapshot, for example on a full disk. */
@@ -14,16 +13,14 @@ type BackgroundParts = {
   readonly snapshot: () => Promise<void>
   /** In order of importance. */
   readonly tasks: readonly BackgroundTask[]
-  readonly isClosed: () => boolean
 }
 
 type BackgroundLoop = { start(): void; stop(): void }
 
 /** Checks every second, less often after a failure. */
 export function createBackground(
-  db: Database,
-  context: SnapshotContext,
-  { inTurn, snapshot, tasks, isClosed }: BackgroundParts,
+  context: JobContext,
+  { inTurn, snapshot, tasks }: BackgroundParts,
 ): BackgroundLoop {
   let timer: Timer | null = null
   let snapshot_at_ms = Number.NEGATIVE_INFINITY
@@ -33,19 +30,19 @@ export function createBackground(
   const look = async (): Promise<void> => {
     let pause_ms = LOOK_MS
     try {
-      if (isLong(db, context) || (mayBeOld() && isOld(db, context))) {
+      if (isLong(context) || (mayBeOld() && isOld(context))) {
         const started_at_ms = performance.now()
         await inTurn(snapshot)
         snapshot_at_ms = started_at_ms
       } else {
-        if (isTrimmable(db, context)) await inTurn(() => trimLog(db, context))
+        if (isTrimmable(context)) await inTurn(() => trimLog(context))
         await inTurn(async () => tasks.find((task) => task.isDue())?.tryStep())
       }
     } catch (error) {
-      if (!isClosed()) context.log.error({ err: error }, 'snapshot failed')
+      if (!context.children.is_killed) context.log.error({ err: error }, 'snapshot failed')
       pause_ms = RETRY_MS
     }
-    if (!isClosed()) timer = setTimeout(() => void look(), pause_ms)
+    if (!context.children.is_killed) timer = setTimeout(() => void look(), pause_ms)
   }
   return {
     start: () => void look(),
@@ -55,12 +52,12 @@ export function createBackground(
   }
 }
 
-function isLong(db: Database, { settings }: SnapshotContext): boolean {
+function isLong({ db, settings }: JobContext): boolean {
   const { seq, flushed_seq } = readLogState(db)
   return seq - flushed_seq >= settings.rows
 }
 
-function isOld(db: Database, { settings }: SnapshotContext): boolean {
+function isOld({ db, settings }: JobContext): boolean {
   const { flushed_seq } = readLogState(db)
   const oldest = db
     .query<{ created_at: number }, [number]>(
@@ -72,14 +69,14 @@ function isOld(db: Database, { settings }: SnapshotContext): boolean {
 }
 
 /** Whether files contain events that may leave the log: a destination has them now, or a stop came between commit and trim. */
-function isTrimmable(db: Database, context: SnapshotContext): boolean {
-  const { flushed_seq, trimmed_seq } = readLogState(db)
+function isTrimmable(context: JobContext): boolean {
+  const { flushed_seq, trimmed_seq } = readLogState(context.db)
   return trimmed_seq < trimmableOf(context, flushed_seq)
 }
 
 /** Trims the log as far as it may be, once readers have the files of these events. */
-export async function trimLog(db: Database, context: SnapshotContext): Promise<void> {
-  const { flushed_seq } = readLogState(db)
+export async function trimLog(context: JobContext): Promise<void> {
+  const { flushed_seq } = readLogState(context.db)
   await context.readers.adoptManifest()
   await context.capture.trim(trimmableOf(context, flushed_seq))
 }

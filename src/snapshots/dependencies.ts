@@ -1,9 +1,11 @@
 /** The dependencies of the snapshot job: settings, the writer of events.db, the readers of files, a log. */
+import type { Database } from 'bun:sqlite'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { temporaryFolder } from '../storage/files/parquet.ts'
 import type { NewFiles } from '../storage/log/event-log.ts'
 import type { Timings } from '../threads/timings.ts'
+import type { SnapshotChildren } from './child.ts'
 import type { FaultPoint } from './fault-injection.ts'
 import type { CompactionRule } from './plan-compaction.ts'
 
@@ -76,6 +78,12 @@ export type SnapshotContext = {
   readonly is_confined?: boolean
   /** For tests: where the snapshot process is cut off. */
   readonly fault?: FaultPoint | null
+}
+
+/** The context of a running job: the dependencies, a reader of events.db, and the processes that write files. */
+export type JobContext = SnapshotContext & {
+  readonly db: Database
+  readonly children: SnapshotChildren
 }
 
 /** More memory than this has no effect. */

@@ -7,25 +7,19 @@ import { filePath } from '../storage/files/parquet.ts'
 import { newestProven, PROVEN_MS, SILENCE_MAX_US } from '../storage/files/proven-time.ts'
 import type { FileRow } from '../storage/log/event-log.ts'
 import { type BackgroundTask, createBackgroundTask } from './background-task.ts'
-import type { SnapshotChildren } from './child.ts'
-import type { SnapshotContext } from './dependencies.ts'
+import type { JobContext } from './dependencies.ts'
 
 /** Time between two checks; retention is counted in months. */
 const LOOK_MS = 3_600_000
 
 /** Removes whole months, one manifest step each; late events are removed with their month. */
-export function createExpirer(
-  db: Database,
-  children: SnapshotChildren,
-  context: SnapshotContext,
-): BackgroundTask {
-  const knownUs = createKnownTime(db)
+export function createExpirer(context: JobContext): BackgroundTask {
+  const knownUs = createKnownTime(context.db)
   const step = (): Promise<boolean> =>
-    expireOnce(db, context, Math.min(Date.now() * 1000, knownUs() + SILENCE_MAX_US))
+    expireOnce(context, Math.min(Date.now() * 1000, knownUs() + SILENCE_MAX_US))
   return createBackgroundTask(step, {
     what: 'expiry',
-    children,
-    log: context.log,
+    context,
     times: context.timings?.with('expiry'),
     look_ms: LOOK_MS,
   })
@@ -50,12 +44,8 @@ function createKnownTime(db: Database): () => number {
 const newestOf = (files: readonly FileRow[]): number =>
   files.reduce((latest, { created_at }) => Math.max(latest, created_at), 0)
 
-async function expireOnce(
-  db: Database,
-  context: SnapshotContext,
-  now_us: number,
-): Promise<boolean> {
-  const { capture, data_dir, log, readers, monthsKept = () => null } = context
+async function expireOnce(context: JobContext, now_us: number): Promise<boolean> {
+  const { capture, data_dir, db, log, readers, monthsKept = () => null } = context
   const expired = findExpired(listAllFiles(db), now_us, monthsKept)
   if (expired.length === 0) return false
   await capture.commitFiles({

@@ -1,5 +1,4 @@
 /** The snapshot job: when the log is long or old, writes it into files and trims it. */
-import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { listAllFiles, listFiles, readLogState } from '../storage/files/manifest.ts'
@@ -11,12 +10,18 @@ import { createBackground, trimLog } from './background.ts'
 import type { WorkCounts } from './background-task.ts'
 import { SnapshotChildren, type SnapshotReport } from './child.ts'
 import { createCompactor } from './compaction.ts'
-import { lengthOf, type SnapshotContext, trimmableOf, workOptions } from './dependencies.ts'
+import {
+  type JobContext,
+  lengthOf,
+  type SnapshotContext,
+  trimmableOf,
+  workOptions,
+} from './dependencies.ts'
 import { createExpirer } from './expiry.ts'
 import { createRemover } from './removal.ts'
 import { createReplicator } from './replicas.ts'
 import { restoreDamaged } from './restore-damaged.ts'
-import { withCleanup } from './with-cleanup.ts'
+import { runWithCleanup } from './run-with-cleanup.ts'
 
 export type SnapshotJob = {
   /** Numbers of background steps since the start, by task. */
@@ -40,19 +45,21 @@ export type SnapshotJob = {
 }
 
 /** Opens a reader of events.db; nothing runs before `start` or `run`. */
-export function createSnapshotJob(context: SnapshotContext): SnapshotJob {
-  const db = openReader(join(context.data_dir, 'events.db'))
-  const children = new SnapshotChildren(context.is_confined === false ? null : context.data_dir)
+export function createSnapshotJob(dependencies: SnapshotContext): SnapshotJob {
+  const db = openReader(join(dependencies.data_dir, 'events.db'))
+  const { data_dir, is_confined = true } = dependencies
+  const children = new SnapshotChildren(is_confined ? data_dir : null)
+  const context: JobContext = { ...dependencies, db, children }
   let current: Promise<void> = Promise.resolve()
-  let is_closed = false
-  const isClosed = (): boolean => is_closed
-  const compactor = createCompactor(db, children, context)
-  const remover = createRemover(db, children, context)
-  const expirer = createExpirer(db, children, context)
-  const replicator = createReplicator(db, children, context)
+  const compactor = createCompactor(context)
+  const remover = createRemover(context)
+  const expirer = createExpirer(context)
+  const replicator = createReplicator(context)
 
   const inTurn = (work: () => Promise<void>): Promise<void> => {
-    const turn = current.catch(() => undefined).then(() => (is_closed ? undefined : work()))
+    const turn = current
+      .catch(() => undefined)
+      .then(() => (children.is_killed ? undefined : work()))
     current = turn
     return turn
   }
@@ -60,7 +67,7 @@ export function createSnapshotJob(context: SnapshotContext): SnapshotJob {
   const snapshot = async (): Promise<void> => {
     const started_ms = performance.now()
     try {
-      await takeSnapshots(db, children, context)
+      await takeSnapshots(context)
       context.timings?.with('snapshot').record(secondsSince(started_ms))
       snapshots = { ...snapshots, done: snapshots.done + 1 }
     } catch (error) {
@@ -70,7 +77,7 @@ export function createSnapshotJob(context: SnapshotContext): SnapshotJob {
   }
   // Removals come first, so that removed events are not written again.
   const tasks = [remover, expirer, replicator, compactor]
-  const background = createBackground(db, context, { inTurn, snapshot, tasks, isClosed })
+  const background = createBackground(context, { inTurn, snapshot, tasks })
   return {
     get work() {
       return {
@@ -82,17 +89,16 @@ export function createSnapshotJob(context: SnapshotContext): SnapshotJob {
       }
     },
     start() {
-      void inTurn(() => recover(db, context)).then(() => background.start())
-      void verify(db, children, context, isClosed)
+      void inTurn(() => recover(context)).then(() => background.start())
+      void verify(context)
     },
     run: () => inTurn(snapshot),
     compact: () => inTurn(() => compactor.all()),
     removeEvents: () => inTurn(() => remover.all()),
     expire: () => inTurn(() => expirer.all()),
     writeReplicas: () => inTurn(() => replicator.all()),
-    forgetProject: (project_id) => inTurn(() => forgetFiles(db, context, project_id)),
+    forgetProject: (project_id) => inTurn(() => forgetFiles(context, project_id)),
     async close() {
-      is_closed = true
       background.stop()
       children.kill()
       await current.catch(() => undefined)
@@ -101,52 +107,40 @@ export function createSnapshotJob(context: SnapshotContext): SnapshotJob {
   }
 }
 
-async function recover(db: Database, context: SnapshotContext): Promise<void> {
+async function recover(context: JobContext): Promise<void> {
   try {
-    await restoreDamaged(db, context)
+    await restoreDamaged(context)
   } catch (error) {
     context.log.error({ err: error }, 'damaged snapshot files could not be given back to the log')
   }
 }
 
-async function verify(
-  db: Database,
-  children: SnapshotChildren,
-  context: SnapshotContext,
-  isClosed: () => boolean,
-): Promise<void> {
+async function verify(context: JobContext): Promise<void> {
   try {
-    await verifyAll(db, children, context)
+    await verifyAll(context)
   } catch (error) {
-    if (!isClosed()) context.log.error({ err: error }, 'snapshot files could not be verified')
+    if (!context.children.is_killed)
+      context.log.error({ err: error }, 'snapshot files could not be verified')
   }
 }
 
 /** Writes everything committed by now, in pieces that fit into memory. */
-async function takeSnapshots(
-  db: Database,
-  children: SnapshotChildren,
-  context: SnapshotContext,
-): Promise<void> {
-  const { seq, flushed_seq } = readLogState(db)
+async function takeSnapshots(context: JobContext): Promise<void> {
+  const { seq, flushed_seq } = readLogState(context.db)
   for (let written = flushed_seq; written < seq; ) {
-    written = await takeSnapshot(children, context, { after_seq: written, up_to_seq: seq })
+    written = await takeSnapshot(context, { after_seq: written, up_to_seq: seq })
   }
-  await trimLog(db, context)
+  await trimLog(context)
 }
 
 /** Deletes the manifest's rows first: files without a row are never read, and the next start deletes them. */
-async function forgetFiles(
-  db: Database,
-  context: SnapshotContext,
-  project_id: number,
-): Promise<void> {
-  const files = listFiles(db, project_id)
+async function forgetFiles(context: JobContext, project_id: number): Promise<void> {
+  const files = listFiles(context.db, project_id)
   if (files.length > 0) {
     const removed = files.map(({ id }) => id)
     await context.capture.commitFiles({ flushed_seq: null, added: [], removed })
   }
-  for (const { relation } of listReplicaMarks(db, project_id)) {
+  for (const { relation } of listReplicaMarks(context.db, project_id)) {
     const replica = { project_id, relation, mark: null, added: [], removed: [] }
     await context.capture.commitFiles({ flushed_seq: null, added: [], removed: [], replica })
   }
@@ -163,14 +157,10 @@ const URGENT_SNAPSHOTS = 5
 type LogRange = { readonly after_seq: number; readonly up_to_seq: number }
 
 /** Rows → files → manifest → readers → trim. Each step may be the last one before a crash. Returns the last event written. */
-async function takeSnapshot(
-  children: SnapshotChildren,
-  context: SnapshotContext,
-  range: LogRange,
-): Promise<number> {
+async function takeSnapshot(context: JobContext, range: LogRange): Promise<number> {
   const { capture, readers, log } = context
   const started_at = performance.now()
-  const { files, last_seq } = await writeRange(children, context, range)
+  const { files, last_seq } = await writeRange(context, range)
   await capture.commitFiles({ flushed_seq: last_seq, added: files, removed: [] })
   const rows = files.reduce((sum, file) => sum + file.row_count, 0)
   const bytes = files.reduce((sum, file) => sum + file.byte_count, 0)
@@ -181,25 +171,15 @@ async function takeSnapshot(
   return last_seq
 }
 
-async function writeRange(
-  children: SnapshotChildren,
-  context: SnapshotContext,
-  range: LogRange,
-): Promise<SnapshotReport> {
+async function writeRange(context: JobContext, range: LogRange): Promise<SnapshotReport> {
   const options = { ...workOptions(context), length_max: lengthOf(context) }
   const is_urgent = range.up_to_seq - range.after_seq >= URGENT_SNAPSHOTS * context.settings.rows
-  return withCleanup(context, () =>
-    children.run({ kind: 'write', ...range, ...options, is_urgent }),
-  )
+  return runWithCleanup(context, { kind: 'write', ...range, ...options, is_urgent })
 }
 
 /** Verifies every file once; queries of a project with a damaged one are refused from then on. */
-async function verifyAll(
-  db: Database,
-  children: SnapshotChildren,
-  context: SnapshotContext,
-): Promise<void> {
-  const { data_dir, readers, log } = context
+async function verifyAll(context: JobContext): Promise<void> {
+  const { data_dir, db, children, readers, log } = context
   // A process for nothing would take a tenth of what the start of a new server takes.
   if (listAllFiles(db).length === 0 && listReplicaFiles(db).length === 0) return
   const { files } = await children.run({ kind: 'verify', data_dir })

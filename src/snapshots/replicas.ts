@@ -11,9 +11,8 @@ import {
 } from '../storage/files/replica-files.ts'
 import { FILED_REPLICAS } from '../storage/files/replication-sources.ts'
 import { type BackgroundTask, createBackgroundTask } from './background-task.ts'
-import type { SnapshotChildren } from './child.ts'
-import { lengthOf, type ReplicaRule, type SnapshotContext, workOptions } from './dependencies.ts'
-import { withCleanup } from './with-cleanup.ts'
+import { type JobContext, lengthOf, type ReplicaRule, workOptions } from './dependencies.ts'
+import { runWithCleanup } from './run-with-cleanup.ts'
 
 const REPLICA_RULE: ReplicaRule = {
   rows: 20_000,
@@ -33,33 +32,28 @@ type DueReplica = {
 }
 
 /** Each step writes files of one relation. */
-export function createReplicator(
-  db: Database,
-  children: SnapshotChildren,
-  context: SnapshotContext,
-): BackgroundTask {
+export function createReplicator(context: JobContext): BackgroundTask {
   const rule = context.settings.replicas ?? REPLICA_RULE
   /** Relation of a project without files → the change number at which it can be due. */
   const not_before = new Map<string, number>()
   const step = async (): Promise<boolean> => {
-    if (await dropDamaged(db, context)) return true
-    const due = await findDue(db, rule, not_before)
+    if (await dropDamaged(context)) return true
+    const due = await findDue(context.db, rule, not_before)
     if (due === null) return false
-    await writeDue(db, children, context, due)
+    await writeDue(context, due)
     return true
   }
   return createBackgroundTask(step, {
     what: 'keeping persons in files',
-    children,
-    log: context.log,
+    context,
     times: context.timings?.with('mirrors'),
     look_ms: LOOK_MS,
   })
 }
 
 /** Drops the files of a relation with a damaged one, and writes them again from the database. */
-async function dropDamaged(db: Database, context: SnapshotContext): Promise<boolean> {
-  const { capture, data_dir, log, readers } = context
+async function dropDamaged(context: JobContext): Promise<boolean> {
+  const { capture, data_dir, db, log, readers } = context
   const isDamaged = (file: ReplicaFile): boolean =>
     findDamage(filePath(data_dir, file), file.byte_count) !== null
   const damaged = listReplicaFiles(db).find(isDamaged)
@@ -145,12 +139,10 @@ select id from found where id is not null`,
 }
 
 async function writeDue(
-  db: Database,
-  children: SnapshotChildren,
-  context: SnapshotContext,
+  context: JobContext,
   { project_id, relation, after, files }: DueReplica,
 ): Promise<void> {
-  const { capture, data_dir, log, readers } = context
+  const { capture, data_dir, db, log, readers } = context
   const started_at = performance.now()
   const { change: up_to } = readLogState(db)
   const { small_rows, changes_max } = context.settings.replicas ?? REPLICA_RULE
@@ -160,9 +152,15 @@ async function writeDue(
     small_rows,
     changes_max,
   }
-  const { last_seq: change, replica: step } = await withCleanup(context, () =>
-    children.run({ kind: 'replica', project_id, relation, after, files, up_to, ...options }),
-  )
+  const { last_seq: change, replica: step } = await runWithCleanup(context, {
+    kind: 'replica',
+    project_id,
+    relation,
+    after,
+    files,
+    up_to,
+    ...options,
+  })
   if (step === null) throw new Error(`the snapshot process did not tell of ${relation}`)
   const is_whole = change === up_to ? 1 : 0
   const mark = { project_id, relation, change, is_whole, created_at: Date.now() * 1000 }

@@ -1,17 +1,19 @@
 /** Repairs a damaged file whose events are still in the log: drops it from the manifest, and writes its events again. */
-import type { Database } from 'bun:sqlite'
 import { listAllFiles, readLogState } from '../storage/files/manifest.ts'
 import { filePath, findDamage } from '../storage/files/parquet.ts'
-import type { SnapshotContext } from './dependencies.ts'
+import type { JobContext } from './dependencies.ts'
 
 /**
  * A crash may come after files were committed and before the log was trimmed. When one of these files turns out
  * damaged, all of them are dropped at once, and the log is read from its trimmed position: every event is read once.
  */
-export async function restoreDamaged(
-  db: Database,
-  { data_dir, capture, readers, log }: SnapshotContext,
-): Promise<void> {
+export async function restoreDamaged({
+  data_dir,
+  db,
+  capture,
+  readers,
+  log,
+}: JobContext): Promise<void> {
   const { trimmed_seq, flushed_seq } = readLogState(db)
   if (trimmed_seq === flushed_seq) return
   const newest = listAllFiles(db).filter(({ last_seq }) => last_seq > trimmed_seq)
