@@ -5,12 +5,12 @@
  */
 
 import {
+  type AnalyzedQuery,
+  analyzeQuery,
   type CompiledQuery,
   compiledAt,
-  findMeaning,
   type LoweredQuery,
-  lowerMeaning,
-  type QueryMeaning,
+  lowerQuery,
 } from './compile.ts'
 import type { CohortReference, CompileContext } from './context.ts'
 import { parseSelect } from './parser/parser.ts'
@@ -32,17 +32,17 @@ const TREE_DENSITY = 16
 const COHORTS_MAX = 500
 
 /**
- * A compilation that is valid for less than this is not cached whole: only its meaning is, and it
- * is lowered each time.
+ * A compilation that is valid for less than this is not cached whole: only the analyzed query is,
+ * which is lowered each time.
  */
 const VALIDITY_MIN_US = 60_000_000n
 
-/** A cached text: `lowered` whole, or only its `meaning` where the lowering would soon be invalid. */
+/** A cached text: lowered, or only analyzed where the lowering would soon be invalid. */
 type CachedCompilation = {
   readonly types: CompileContext['property_types']
   readonly has_property_columns: boolean
   readonly groups: CompileContext['group_types']
-  readonly cached: LoweredQuery | QueryMeaning
+  readonly cached: LoweredQuery | AnalyzedQuery
   /** Its part of LENGTH_MAX. */
   readonly length: number
 }
@@ -161,22 +161,22 @@ function writeExactly(_: string, value: unknown): unknown {
 
 type FreshCompilation = {
   readonly compiled: CompiledQuery
-  /** Null when even the meaning of the text depends on the time. */
+  /** Null when even the analyzed query depends on the time. */
   readonly cached: CachedCompilation['cached'] | null
 }
 
 function compileFresh(tree: Select, context: CompileContext): FreshCompilation {
   const recording = recordTimeReads(context)
-  const meaning = findMeaning(tree, recording.context)
-  const is_meaning_timeless = !recording.isRead()
-  const fresh = lowerFresh(meaning, context)
-  return is_meaning_timeless ? fresh : { ...fresh, cached: null }
+  const analyzed = analyzeQuery(tree, recording.context)
+  const is_timeless = !recording.isRead()
+  const fresh = lowerFresh(analyzed, context)
+  return is_timeless ? fresh : { ...fresh, cached: null }
 }
 
-function lowerFresh(meaning: QueryMeaning, context: CompileContext): FreshCompilation {
-  const lowered = lowerMeaning(meaning, context)
+function lowerFresh(analyzed: AnalyzedQuery, context: CompileContext): FreshCompilation {
+  const lowered = lowerQuery(analyzed, context)
   const { compiled, validity } = lowered
-  return { compiled, cached: validity.width_us < VALIDITY_MIN_US ? meaning : lowered }
+  return { compiled, cached: validity.width_us < VALIDITY_MIN_US ? analyzed : lowered }
 }
 
 /** A context that records whether the compilation read the time. */

@@ -126,14 +126,14 @@ export function compileSelect(
   context: CompileContext,
   dialect: Dialect = dialectOf(context),
 ): CompiledQuery {
-  return lowerMeaning(findMeaning(select, context), context, dialect).compiled
+  return lowerQuery(analyzeQuery(select, context), context, dialect).compiled
 }
 
-/** A resolved query, before anything is lowered to the engine. */
-export type QueryMeaning = ResolvedStatement & { readonly hogql: string }
+/** A query with its names resolved and its expressions typed, before anything is lowered to the engine. */
+export type AnalyzedQuery = ResolvedStatement & { readonly hogql: string }
 
 /** Fills placeholders and resolves every name. */
-export function findMeaning(select: ast.Select, context: CompileContext): QueryMeaning {
+export function analyzeQuery(select: ast.Select, context: CompileContext): AnalyzedQuery {
   const bound = fillPlaceholders(select, context)
   return { ...resolveStatement(bound, context, columnName), hogql: printHogQL(bound) }
 }
@@ -141,33 +141,34 @@ export function findMeaning(select: ast.Select, context: CompileContext): QueryM
 /** A compiled query and its validity at other times. */
 export type LoweredQuery = {
   readonly compiled: CompiledQuery
-  /** The times `now` at which the SQL would be the same, but for the values in `moving`. */
+  /** The times `now` at which the SQL would be the same, but for the values in `relative_values`. */
   readonly validity: ValidityWindow
   /** Indexes of the values that are relative to `now`. */
-  readonly moving: readonly number[]
+  readonly relative_values: readonly number[]
 }
 
 /** Runs the dialect's passes and prints. */
-export function lowerMeaning(
-  meaning: QueryMeaning,
+export function lowerQuery(
+  analyzed: AnalyzedQuery,
   base_context: CompileContext,
   dialect: Dialect = dialectOf(base_context),
 ): LoweredQuery {
-  const { statement, names, reads, hogql } = meaning
+  const { statement, names, reads, hogql } = analyzed
   const validity = new ValidityWindow(base_context.now_us)
-  const context = { ...base_context, moving: new RelativeTime(base_context.now_us, validity) }
+  const context = { ...base_context, relative_now: new RelativeTime(base_context.now_us, validity) }
   const page = rowWindow(statement.query, context)
-  const parts = dialect.division?.cut(statement) ?? null
-  const gather_statements = parts?.gathers.map(
-    (part) => lowerStatement(part, context, dialect.division?.dialect ?? dialect).printed,
+  const { federation } = dialect
+  const split = federation?.splitAtFolds(statement) ?? null
+  const gather_statements = split?.gather_statements.map(
+    (part) => lowerStatement(part, context, federation?.gather_dialect ?? dialect).printed,
   )
   const { printed, all_reads } =
-    parts === null
+    split === null
       ? lowerStatement(statement, context, dialect, reads)
-      : lowerStatement(parts.rest, context, DUCKDB)
-  const answer = parts === null ? (dialect.division?.readAnswer(statement) ?? null) : null
+      : lowerStatement(split.local_statement, context, DUCKDB)
+  const answer = split === null ? (federation?.readAnswer(statement) ?? null) : null
   const file_reader = answer === null ? undefined : lowerStatement(answer, context, DUCKDB).printed
-  const { sql, values, moving } = printed
+  const { sql, values, relative_values } = printed
   const compiled: CompiledQuery = {
     sql,
     values,
@@ -181,7 +182,7 @@ export function lowerMeaning(
     ...(gather_statements === undefined ? {} : { gather_statements }),
     ...(file_reader === undefined ? {} : { file_reader }),
   }
-  return { compiled, validity, moving }
+  return { compiled, validity, relative_values }
 }
 
 function lowerStatement(
@@ -206,36 +207,36 @@ function lowerStatement(
  * compiled.
  */
 export function compiledAt(
-  { compiled, validity, moving }: LoweredQuery,
+  { compiled, validity, relative_values }: LoweredQuery,
   now_us: bigint,
 ): CompiledQuery {
   const { gather_statements, values } = compiled
-  if (now_us === validity.now_us || (moving.length === 0 && gather_statements === undefined))
-    return compiled
+  const has_relative = relative_values.length > 0 || gather_statements !== undefined
+  if (now_us === validity.now_us || !has_relative) return compiled
   const after_us = now_us - validity.now_us
   return {
     ...compiled,
-    values: movedValues({ values, moving }, after_us),
+    values: shiftValues({ values, relative_values }, after_us),
     ...(gather_statements === undefined
       ? {}
       : {
           gather_statements: gather_statements.map((part) => ({
             ...part,
-            values: movedValues(part, after_us),
+            values: shiftValues(part, after_us),
           })),
         }),
   }
 }
 
-function movedValues(
-  { values, moving }: Pick<PrintedQuery, 'moving' | 'values'>,
+function shiftValues(
+  { values, relative_values }: Pick<PrintedQuery, 'relative_values' | 'values'>,
   after_us: bigint,
-) {
-  const moved = [...values]
-  for (const index of moving) {
-    const known = moved[index]
-    if (typeof known?.value !== 'bigint') throw new Error('only times move')
-    moved[index] = { type: known.type, value: known.value + after_us }
+): readonly BoundValue[] {
+  const shifted = [...values]
+  for (const index of relative_values) {
+    const bound = shifted[index]
+    if (typeof bound?.value !== 'bigint') throw new Error('only times are relative')
+    shifted[index] = { type: bound.type, value: bound.value + after_us }
   }
-  return moved
+  return shifted
 }

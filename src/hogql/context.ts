@@ -56,8 +56,8 @@ export type CompileContext = {
    * on `now_us`.
    */
   readonly zones_us?: bigint
-  /** `now` as a relative time, set while a meaning is lowered. */
-  readonly moving?: RelativeTime
+  /** `now` as a relative time, set while an analyzed query is lowered. */
+  readonly relative_now?: RelativeTime
   /** Key `event:price`, `person:age`, `group_0:seats`; a missing key means text. */
   readonly property_types: ReadonlyMap<string, KnownPropertyType>
   /**

@@ -9,24 +9,24 @@ import type { PrintedQuery } from './sql/print.ts'
 export type Dialect = {
   readonly passes: readonly Pass[]
   readonly print: (statement: Statement, reads: QueryReads) => PrintedQuery
-  /** For an engine that cannot compute all: the part that it gathers, while the engine of one machine computes the rest. */
-  readonly division?: StatementDivision
+  /** For an engine that lacks functions which the engine of one machine computes. */
+  readonly federation?: Federation
 }
 
-/** The division of a statement between two engines. */
-type StatementDivision = {
+/** Federated execution: the dialect's engine gathers rows into files, from which the engine of one machine computes the answer. */
+type Federation = {
   /** Null for a statement that the dialect's engine answers alone. */
-  readonly cut: (statement: Statement) => DividedStatement | null
+  readonly splitAtFolds: (statement: Statement) => SplitStatement | null
   /** Reads the whole answer of a statement from the file 0; null where its types have no form in a file. */
   readonly readAnswer: (statement: Statement) => Statement | null
-  /** The dialect of the gathered part: nothing in it has a limit for answers. */
-  readonly dialect: Pick<Dialect, 'passes' | 'print'>
+  /** The dialect of the statements that gather rows: nothing in it has a limit for answers. */
+  readonly gather_dialect: Pick<Dialect, 'passes' | 'print'>
 }
 
-/** The parts of a divided statement. */
-export type DividedStatement = {
+/** The parts of a statement that two engines compute. */
+export type SplitStatement = {
   /** Statements for the dialect's engine; the rows of the n-th are the file n. */
-  readonly gathers: readonly Statement[]
-  /** The rest, for the engine of one machine: it reads the files. */
-  readonly rest: Statement
+  readonly gather_statements: readonly Statement[]
+  /** Everything above them, for the engine of one machine: it reads the files. */
+  readonly local_statement: Statement
 }

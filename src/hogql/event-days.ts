@@ -3,7 +3,7 @@
 import { DAY_US } from '../time.ts'
 import { mapStatement } from './passes/walk.ts'
 import type { Relation, ResolvedSelect, Statement, TimeBounds } from './sql/ir.ts'
-import { type MovableTime, shiftBy, startOfTime } from './times/relative-time.ts'
+import { shiftBy, startOfTime, type TimeValue } from './times/relative-time.ts'
 
 /** Days since 1970 in UTC, `until` exclusive; null where there is no bound. */
 export type EventDays = { readonly from: number | null; readonly until: number | null }
@@ -72,7 +72,7 @@ function widenToDays({ from_us, until_us }: TimeBounds): EventDays {
   }
 }
 
-function dayOf(time: MovableTime): number {
+function dayOf(time: TimeValue): number {
   return Number(startOfTime(time, 'Day') / DAY_US)
 }
 

@@ -161,7 +161,7 @@ function ordersOf(
 ): readonly OrderExpr[] {
   if (orderBy && orderBy.length > 0) return outputOrders(orderBy, words)
   const count_column = columns.find(({ name }) => name.startsWith('count()'))
-  const sorted_by = count_column ?? columns.find((column) => column.gathers)
+  const sorted_by = count_column ?? columns.find((column) => column.has_aggregate)
   return [order(sorted_by?.expr ?? field(['timestamp']), 'DESC')]
 }
 

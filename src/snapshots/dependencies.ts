@@ -43,7 +43,7 @@ type SnapshotSettings = {
 }
 
 /** The part of a pino logger that the job uses. */
-export type SnapshotLog = {
+type SnapshotLog = {
   info(fields: object, message: string): void
   error(fields: object, message: string): void
 }

@@ -46,10 +46,8 @@ export type SnapshotJob = {
 
 /** Opens a reader of events.db; nothing runs before `start` or `run`. */
 export function createSnapshotJob(dependencies: SnapshotContext): SnapshotJob {
-  const db = openReader(join(dependencies.data_dir, 'events.db'))
-  const { data_dir, is_confined = true } = dependencies
-  const children = new SnapshotChildren(is_confined ? data_dir : null)
-  const context: JobContext = { ...dependencies, db, children }
+  const context = openContext(dependencies)
+  const { db, children } = context
   let current: Promise<void> = Promise.resolve()
   const compactor = createCompactor(context)
   const remover = createRemover(context)
@@ -105,6 +103,12 @@ export function createSnapshotJob(dependencies: SnapshotContext): SnapshotJob {
       db.close()
     },
   }
+}
+
+function openContext(dependencies: SnapshotContext): JobContext {
+  const { data_dir, is_confined = true } = dependencies
+  const db = openReader(join(data_dir, 'events.db'))
+  return { ...dependencies, db, children: new SnapshotChildren(is_confined ? data_dir : null) }
 }
 
 async function recover(context: JobContext): Promise<void> {

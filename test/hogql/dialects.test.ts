@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import { findMeaning } from '../../src/hogql/compile.ts'
+import { analyzeQuery } from '../../src/hogql/compile.ts'
 import { parseSelect } from '../../src/hogql/parser/parser.ts'
 import { mapStatement } from '../../src/hogql/passes/walk.ts'
 import type { ResolvedExpr } from '../../src/hogql/sql/ir.ts'
@@ -15,7 +15,7 @@ import { CONTEXT } from './engine.ts'
 const LOWERED: ReadonlySet<ResolvedExpr['kind']> = new Set(['aggregate', 'fragment'])
 
 function engineWords(query: string): readonly string[] {
-  const { statement } = findMeaning(parseSelect(query), CONTEXT)
+  const { statement } = analyzeQuery(parseSelect(query), CONTEXT)
   const found: string[] = []
   mapStatement(statement, {
     expr: (expr) => {

@@ -14,7 +14,7 @@ import { mayNotFit } from '../types/convert.ts'
 import { clickhouseName, isNumeric, isText, STRING, type Type, UNKNOWN } from '../types/types.ts'
 import { isConstant, requireConstants } from './constant-arguments.ts'
 import { instantsAsTexts } from './instant-texts.ts'
-import { refuseThere } from './refuse-there.ts'
+import { refuseInClickHouse } from './refuse-in-clickhouse.ts'
 import type { ClickHouseValues } from './values.ts'
 
 /** The part of the printer that printing a call needs. */
@@ -68,7 +68,7 @@ const renamed =
 const refused =
   (what: string): CallPrinting =>
   () =>
-    refuseThere(what)
+    refuseInClickHouse(what)
 
 /** A conversion that gives NULL for values that do not fit. */
 const castOrNull =
@@ -270,7 +270,7 @@ const CALLS: Readonly<Record<string, CallPrinting>> = {
     const packed = `${after} * toDecimal128('${PATH_CODES}', 0) + toDecimal128(${code}, 0)`
     return gatherSorted(packed, call, printer)
   },
-  // `cut-folds.ts` computes the same number here.
+  // `split-at-folds.ts` computes the same number here.
   path_item: ([text]) =>
     `greatest(toInt64(bitShiftRight(reinterpretAsUInt64(substring(MD5(ifNull(${text}, '')), 9, 8)), 13)), 1)`,
 }

@@ -2,7 +2,7 @@
 
 import { someExpr } from '../passes/walk.ts'
 import type { ResolvedExpr } from '../sql/ir.ts'
-import { refuseThere } from './refuse-there.ts'
+import { refuseInClickHouse } from './refuse-in-clickhouse.ts'
 
 /** Names by HogQL's positions of such arguments. Adding a name refuses its columns before anything is asked. */
 const CONSTANT_ARGUMENTS: readonly (readonly [positions: readonly number[], names: string])[] = [
@@ -32,7 +32,7 @@ export function requireConstants(name: string, args: readonly ResolvedExpr[]): v
   for (const position of POSITIONS.get(name) ?? []) {
     const arg = args[position]
     if (arg !== undefined && someExpr(arg, readsRow))
-      refuseThere(`A column as argument ${position + 1} of ${name}`)
+      refuseInClickHouse(`A column as argument ${position + 1} of ${name}`)
   }
 }
 

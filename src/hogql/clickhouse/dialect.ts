@@ -12,10 +12,10 @@ import type { ResolvedExpr, Statement } from '../sql/ir.ts'
 import type { PrintedQuery } from '../sql/print.ts'
 import { applyFragment } from '../sql/sql-fragments.ts'
 import { isText, type Type, withNull } from '../types/types.ts'
-import { cutFolds } from './cut-folds.ts'
 import { readAnswer } from './gathered-columns.ts'
 import { printClickHouse } from './printer.ts'
 import { setWeekStarts } from './set-week-starts.ts'
+import { splitAtFolds } from './split-at-folds.ts'
 import type { TableState } from './table-state.ts'
 
 /** A conversion that the printer spells. */
@@ -42,6 +42,10 @@ export function clickhouseDialect(state: TableState): Dialect {
   return {
     passes: [...CLICKHOUSE_PASSES, limitOutput],
     print,
-    division: { cut: cutFolds, readAnswer, dialect: { passes: CLICKHOUSE_PASSES, print } },
+    federation: {
+      splitAtFolds,
+      readAnswer,
+      gather_dialect: { passes: CLICKHOUSE_PASSES, print },
+    },
   }
 }

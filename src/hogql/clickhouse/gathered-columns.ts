@@ -11,7 +11,7 @@ import {
 } from '../sql/ir.ts'
 import { bindInt, joinFragments, NULL_VALUE, sql } from '../sql/sql-fragments.ts'
 import { duckdbName, STRING, type Type, UNKNOWN } from '../types/types.ts'
-import { refuseThere } from './refuse-there.ts'
+import { refuseInClickHouse } from './refuse-in-clickhouse.ts'
 
 /** The expressions that are read from one file, each once. */
 export class GatheredColumns {
@@ -74,7 +74,8 @@ export function toFile(expr: ResolvedExpr): ResolvedExpr {
 
 /** A column of the file as a value of its type here. Refuses types that have no form there. */
 export function fromFile(relation: number, id: number, type: Type): ResolvedExpr {
-  if (!fitsFile(type)) return refuseThere('A fold beside times in lists, intervals or states')
+  if (!fitsFile(type))
+    return refuseInClickHouse('A fold beside times in lists, intervals or states')
   if (type.kind === 'null') return NULL_VALUE
   const column: ColumnExpr = { kind: 'column', relation, name: `c${id}`, type: UNKNOWN }
   // Instants have a zone in the file, and none here.

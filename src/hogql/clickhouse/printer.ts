@@ -4,34 +4,35 @@
  */
 
 import { printGroupBy } from '../sql/group-by.ts'
-import type {
-  Apply,
-  ColumnExpr,
-  Cte,
-  Fragment,
-  FrameBound,
-  Join,
-  JoinKind,
-  LimitBy,
-  OrderBy,
-  Over,
-  Property,
-  Relation,
-  ResolvedExpr,
-  ResolvedQuery,
-  ResolvedSelect,
-  Scan,
-  SelectLimits,
-  SetOperation,
-  SetQuery,
-  Statement,
-  Subquery,
-  Window,
+import {
+  type Apply,
+  type ColumnExpr,
+  type Cte,
+  type Fragment,
+  type FrameBound,
+  type Join,
+  type JoinKind,
+  type LimitBy,
+  type OrderBy,
+  type Over,
+  type Property,
+  type Relation,
+  type ResolvedExpr,
+  type ResolvedQuery,
+  type ResolvedSelect,
+  relationIds,
+  type Scan,
+  type SelectLimits,
+  type SetOperation,
+  type SetQuery,
+  type Statement,
+  type Subquery,
+  type Window,
 } from '../sql/ir.ts'
 import type { PrintedQuery } from '../sql/print.ts'
 import { constantInt } from '../sql/sql-fragments.ts'
 import { type ExprPrinter, printCall } from './calls.ts'
-import { refuseThere } from './refuse-there.ts'
+import { refuseInClickHouse } from './refuse-in-clickhouse.ts'
 import { StatementReads } from './scan-reads.ts'
 import type { TableState } from './table-state.ts'
 import { ClickHouseTables } from './tables.ts'
@@ -41,8 +42,8 @@ import { ClickHouseValues } from './values.ts'
 export function printClickHouse(statement: Statement, state: TableState): PrintedQuery {
   const values = new ClickHouseValues()
   const sql = new ClickHousePrinter(statement, state, values).statement(statement)
-  const { values: bound, moving } = values.parameters
-  return { sql, values: bound, moving }
+  const { values: bound, relative_values } = values.parameters
+  return { sql, values: bound, relative_values }
 }
 
 /** The joins; null for those that ClickHouse lacks. */
@@ -143,7 +144,8 @@ class ClickHousePrinter implements ExprPrinter {
 
   #limits(limits: SelectLimits, limit_by: LimitBy | null = null): string {
     // The server loses the columns of the order.
-    if (limit_by !== null && limits.with_ties) refuseThere('LIMIT BY together with WITH TIES')
+    if (limit_by !== null && limits.with_ties)
+      refuseInClickHouse('LIMIT BY together with WITH TIES')
     const { order_by, limit, offset, limit_percent, with_ties } = limits
     return [
       order_by.length === 0 ? '' : ` ORDER BY ${this.#orders(order_by)}`,
@@ -225,7 +227,7 @@ class ClickHousePrinter implements ExprPrinter {
     const { left, right, on } = join
     const first = KEEPS_RIGHT.has(join.join) ? this.#relation(left) : this.#from(left, conditions)
     if (right.kind === 'unnest') return `${first} ${this.#arrayJoin(right, join.join === 'LEFT')}`
-    const kind = JOINS[join.join] ?? refuseThere(`${join.join} JOIN`)
+    const kind = JOINS[join.join] ?? refuseInClickHouse(`${join.join} JOIN`)
     const other = this.#relation(right)
     return `${first} ${kind} ${other}${on === null ? '' : ` ON ${this.expr(on)}`}`
   }
@@ -241,10 +243,10 @@ class ClickHousePrinter implements ExprPrinter {
   #wrap(join: Join): string {
     const conditions: string[] = []
     const from = this.#join(join, conditions)
-    const name = `w${relationsOf(join)[0] ?? 0}`
-    const columns = relationsOf(join).flatMap((id) => this.#wrappedColumns(id))
+    const name = `w${relationIds(join)[0] ?? 0}`
+    const columns = relationIds(join).flatMap((id) => this.#wrappedColumns(id))
     const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`
-    for (const id of relationsOf(join)) this.#wrapped.set(id, name)
+    for (const id of relationIds(join)) this.#wrapped.set(id, name)
     return `(SELECT ${columns.length === 0 ? '1' : columns.join(', ')} FROM ${from}${where}) AS ${name}`
   }
 
@@ -401,7 +403,7 @@ class ClickHousePrinter implements ExprPrinter {
     const count = Number(offset.value)
     if (offset.type.unit !== 'Second') return count.toFixed()
     if (count * 1_000_000 > FRAME_OFFSET_MAX)
-      return refuseThere(
+      return refuseInClickHouse(
         'RANGE over more than 2147 seconds of times with fractions (toUnixTimestamp of them has no such limit)',
       )
     return (count * 1_000_000).toFixed()
@@ -411,7 +413,7 @@ class ClickHousePrinter implements ExprPrinter {
   namedCall(name: string, args: readonly string[], call: Apply): string {
     const { aggregate, params } = call
     if (aggregate !== null && aggregate.order_by.length > 0)
-      return refuseThere('ORDER BY inside of an aggregate function')
+      return refuseInClickHouse('ORDER BY inside of an aggregate function')
     const head = params.length === 0 ? name : `${name}(${this.list(params)})`
     const distinct = aggregate?.distinct ? 'DISTINCT ' : ''
     const filter = aggregate?.filter ? ` FILTER (WHERE ${this.expr(aggregate.filter)})` : ''
@@ -453,13 +455,6 @@ const isStoredName = (name: string): boolean => !/^c\d+$/.test(name)
 /** LIMIT of a percentage, as a fraction of one. */
 function shareOf(limit: ResolvedExpr): string {
   const percent = limit.kind === 'value' ? Number(limit.value) : Number.NaN
-  if (!(percent > 0 && percent < 100)) return refuseThere('LIMIT of such a percentage')
+  if (!(percent > 0 && percent < 100)) return refuseInClickHouse('LIMIT of such a percentage')
   return String(percent / 100)
-}
-
-/** The ids of the relations of a join, outside of sub-selects. */
-function relationsOf(relation: Relation): readonly number[] {
-  return relation.kind === 'join'
-    ? [...relationsOf(relation.left), ...relationsOf(relation.right)]
-    : [relation.id]
 }

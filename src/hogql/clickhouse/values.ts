@@ -1,4 +1,4 @@
-/** Values in ClickHouse's SQL: texts and moving times as parameters, numbers, times and ids printed from what was parsed. */
+/** Values in ClickHouse's SQL: texts and times relative to `now` as parameters, numbers, times and ids printed from what was parsed. */
 
 import { chunksOf } from '../../text-chunks.ts'
 import { DAY_US, END_INSTANT_US, FIRST_INSTANT_US } from '../../time.ts'
@@ -65,7 +65,7 @@ export class ClickHouseValues {
     if (value === null) return this.#null(type)
     if (value instanceof RelativeTime) {
       const bound = { type: 'TIMESTAMP', value: value.us } as const
-      return this.#instant(`{p${this.parameters.movingNumber(bound)}:Int64}`, type)
+      return this.#instant(`{p${this.parameters.relativeNumber(bound)}:Int64}`, type)
     }
     if (typeof value === 'boolean') return String(value)
     if (typeof value === 'string') return this.#typedText(value, type)

@@ -122,7 +122,7 @@ function inTotals(column: ast.Expr, aliases: Names): ast.Expr {
   }
   if (column.kind === 'WindowFunction') return overTotals(column, aliases)
   if (has(column, (node) => node.kind === 'WindowFunction')) return aroundWindows(column, aliases)
-  if (gathers(column) || !dependsOnKeys(column, aliases)) return column
+  if (hasAggregate(column) || !dependsOnKeys(column, aliases)) return column
   return call('anyIf', [column, constant(false)], column)
 }
 
@@ -143,14 +143,14 @@ function dependsOnKeys(column: ast.Expr, aliases: Names): boolean {
  * defaults.
  */
 function aroundWindows(column: ast.Expr, aliases: Names): ast.Expr {
-  const gathered = new Set<ast.Node>()
+  const aggregated = new Set<ast.Node>()
   visitNodes(column, (node) => {
-    if (node.kind !== 'WindowFunction' && !isGathering(node)) return
-    visitNodes(node, (inner) => gathered.add(inner))
+    if (node.kind !== 'WindowFunction' && !isAggregateCall(node)) return
+    visitNodes(node, (inner) => aggregated.add(inner))
   })
   return mapExpr(column, (node) => {
     if (node.kind === 'WindowFunction') return overTotals(node, aliases)
-    if (node.kind !== 'Field' || gathered.has(node) || !dependsOnKeys(node, aliases)) return node
+    if (node.kind !== 'Field' || aggregated.has(node) || !dependsOnKeys(node, aliases)) return node
     return call('anyIf', [node, constant(false)], node)
   })
 }
@@ -177,18 +177,18 @@ const ALONE: WindowExpr = {
   ...NOWHERE,
 }
 
-function gathers(column: ast.Expr): boolean {
-  return has(column, isGathering)
+function hasAggregate(column: ast.Expr): boolean {
+  return has(column, isAggregateCall)
 }
 
-function isGathering(node: ast.Node): boolean {
+function isAggregateCall(node: ast.Node): boolean {
   return node.kind === 'Call' && findFunction(node.name)?.role === 'aggregate'
 }
 
 function has(column: ast.Expr, test: (node: ast.Node) => boolean): boolean {
-  let member = false
+  let is_found = false
   visitNodes(column, (node) => {
-    member ||= test(node)
+    is_found ||= test(node)
   })
-  return member
+  return is_found
 }

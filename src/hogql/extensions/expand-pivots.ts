@@ -38,9 +38,9 @@ export function expandPivot(node: PivotExpr, namesOf: NamesOf): ast.SelectQuery 
   const made = cells.flatMap((cell) =>
     node.aggregates.map((aggregate) => pivotAggregate(aggregate, cell, node.aggregates.length)),
   )
-  const spent = fieldsIn([...node.aggregates, ...node.columns.map(({ column }) => column)])
+  const used = fieldsIn([...node.aggregates, ...node.columns.map(({ column }) => column)])
   const keys =
-    node.group_by.length > 0 ? node.group_by : restOf(node.table, spent, namesOf).map(fieldOf)
+    node.group_by.length > 0 ? node.group_by : unusedColumns(node.table, used, namesOf).map(fieldOf)
   return { ...selectOf([...keys, ...made], node), select_from: node.table, group_by: keys }
 }
 
@@ -96,20 +96,20 @@ export function expandUnpivot(node: UnpivotExpr, namesOf: NamesOf): ast.SelectQu
     const called = text.kind === 'Alias' ? text.alias : columns.map(lastName).join('_')
     return tuple([constant(called), ...columns], text)
   })
-  const spent = fieldsIn(last_column.unpivot_values)
+  const used = fieldsIn(last_column.unpivot_values)
   const part = (index: number): ast.Expr => ({
     kind: 'TupleAccess',
-    tuple: field([TURNED]),
+    tuple: field([UNPIVOTED]),
     index,
     nullish: false,
     start: node.start,
     end: node.end,
   })
-  const given = values.map((_, index) => call('isNotNull', [part(index + 2)]))
+  const present = values.map((_, index) => call('isNotNull', [part(index + 2)]))
   return {
     ...selectOf(
       [
-        ...restOf(table, spent, namesOf).map(fieldOf),
+        ...unusedColumns(table, used, namesOf).map(fieldOf),
         alias(part(1), name, last_column),
         ...values.map((value, index) => alias(part(index + 2), value, last_column)),
       ],
@@ -118,14 +118,18 @@ export function expandUnpivot(node: UnpivotExpr, namesOf: NamesOf): ast.SelectQu
     select_from: table,
     array_join_op: 'ARRAY JOIN',
     array_join_list: [
-      alias({ kind: 'Array', exprs: rows, start: node.start, end: node.end }, TURNED, last_column),
+      alias(
+        { kind: 'Array', exprs: rows, start: node.start, end: node.end },
+        UNPIVOTED,
+        last_column,
+      ),
     ],
-    where: node.include_nulls ? null : anyOf(given),
+    where: node.include_nulls ? null : anyOf(present),
   }
 }
 
 /** A name that no text can contain. */
-const TURNED = '\u0000turned'
+const UNPIVOTED = '\u0000unpivoted'
 
 function anyOf(exprs: readonly ast.Expr[]): ast.Expr | null {
   const [only] = exprs
@@ -142,18 +146,22 @@ function lastName(node: ast.Expr): string {
 }
 
 function fieldsIn(nodes: readonly ast.Expr[]): ReadonlySet<string> {
-  const member = new Set<string>()
+  const names = new Set<string>()
   for (const node of nodes) {
     visitNodes(node, (inner) => {
-      if (inner.kind === 'Field') for (const part of inner.chain) member.add(part)
+      if (inner.kind === 'Field') for (const part of inner.chain) names.add(part)
     })
   }
-  return member
+  return names
 }
 
-function restOf(table: JoinExpr, spent: ReadonlySet<string>, namesOf: NamesOf): readonly string[] {
+function unusedColumns(
+  table: JoinExpr,
+  used: ReadonlySet<string>,
+  namesOf: NamesOf,
+): readonly string[] {
   const names = namesOf({ ...selectOf([field(['*'], table)], table), select_from: table })
-  return names.filter((name) => !spent.has(name))
+  return names.filter((name) => !used.has(name))
 }
 
 function fieldOf(name: string): ast.Field {

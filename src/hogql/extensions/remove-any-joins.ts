@@ -39,18 +39,18 @@ function joinsWithoutAny(join: JoinExpr, is_second: boolean): JoinExpr {
   const join_type = wordsOf(join)
     .filter((word) => word !== 'ANY')
     .join(' ')
-  return { ...(isOnly(join, 'RIGHT') ? join : onePerKey(join, join)), join_type, next_join: next }
+  return { ...(hasSide(join, 'RIGHT') ? join : onePerKey(join, join)), join_type, next_join: next }
 }
 
 const wordsOf = ({ join_type }: JoinExpr): readonly string[] => (join_type ?? '').split(' ')
-const isOnly = (join: JoinExpr, side: 'LEFT' | 'RIGHT'): boolean => wordsOf(join).includes(side)
+const hasSide = (join: JoinExpr, side: 'LEFT' | 'RIGHT'): boolean => wordsOf(join).includes(side)
 const isAny = (join: JoinExpr): boolean => wordsOf(join).includes('ANY')
-const isLeft = (join: JoinExpr): boolean => isOnly(join, 'LEFT')
+const isLeft = (join: JoinExpr): boolean => hasSide(join, 'LEFT')
 
 /** One side of a join as a select of one row per key, filtered by the conditions that read only this side. */
 function onePerKey(side: JoinExpr, join: JoinExpr): JoinExpr {
   const name = nameOf(side)
-  const { keys, conditions } = partsOf(join, name)
+  const { keys, conditions } = splitConditions(join, name)
   if (keys.length === 0) throw refuseWithoutKeys(join)
   const { start, end } = join
   const limit_by = { kind: 'LimitByExpr', n: constant(1n), offset_value: null, start, end } as const
@@ -76,7 +76,7 @@ type SplitConditions = {
   readonly conditions: readonly ast.Expr[]
 }
 
-function partsOf(join: JoinExpr, name: string | null): SplitConditions {
+function splitConditions(join: JoinExpr, name: string | null): SplitConditions {
   const { constraint } = join
   if (constraint === null) return { keys: [], conditions: [] }
   const { expr, constraint_type } = constraint
@@ -85,9 +85,9 @@ function partsOf(join: JoinExpr, name: string | null): SplitConditions {
   const parts = (expr.kind === 'And' ? expr.exprs : [expr]).map((part): SplitConditions => {
     const sides =
       part.kind === 'CompareOperation' && part.op === '==' ? [part.left, part.right] : []
-    const keys = sides.filter((side) => isOf(side, name))
+    const keys = sides.filter((side) => readsOnly(side, name))
     if (keys.length === 1) return { keys, conditions: [] }
-    if (isOf(part, name)) return { keys: [], conditions: [part] }
+    if (readsOnly(part, name)) return { keys: [], conditions: [part] }
     if (namesOf(part).includes(name ?? '')) throw refuseWithoutKeys(join)
     return { keys: [], conditions: [] }
   })
@@ -102,7 +102,7 @@ function refuseWithoutKeys(join: JoinExpr): Error {
 }
 
 /** Whether an expression reads columns of the named table and of no other. */
-function isOf(expr: ast.Expr, name: string | null): boolean {
+function readsOnly(expr: ast.Expr, name: string | null): boolean {
   const names = namesOf(expr)
   return names.length > 0 && names.every((known) => known === name)
 }

@@ -2,8 +2,8 @@
 
 import {
   aggregateCall,
+  defaultOverNoRows,
   lastCall,
-  orEmpty,
   withoutNulls,
 } from '../functions/aggregates/aggregate-helpers.ts'
 import { bitmapSize, mergeBitmaps } from '../functions/aggregates/list-aggregates.ts'
@@ -32,35 +32,35 @@ type AggregateHalves = {
 }
 
 const argument = (call: Apply): ResolvedExpr => call.args[0] ?? NULL_VALUE
-const all = (call: Apply, value: ResolvedExpr): ResolvedExpr =>
+const listAll = (call: Apply, value: ResolvedExpr): ResolvedExpr =>
   sql`coalesce(${aggregateCall('list', call, [value], arrayType(value.type))}, [])`(UNKNOWN)
 const joinStates = (call: Apply, state: ResolvedExpr): ResolvedExpr =>
   sql`flatten(coalesce(${aggregateCall('list', call, [state], UNKNOWN)}, []))`(UNKNOWN)
 
 /** Aggregates that merge by themselves: extremes, sums, bits. */
-function sameTwice(name: 'any_value' | 'max' | 'min'): AggregateHalves {
+function selfMergingHalves(name: 'any_value' | 'max' | 'min'): AggregateHalves {
   return {
     state: (call) => aggregateCall(name, call, [argument(call)]),
-    merge: (call, state) => orEmpty(aggregateCall(name, call, [state]), call.type),
+    merge: (call, state) => defaultOverNoRows(aggregateCall(name, call, [state]), call.type),
   }
 }
 
 /** The last value, or partial value, that is not NULL. */
-const last: AggregateHalves = {
+const lastHalves: AggregateHalves = {
   state: (call) => lastCall(call, argument(call)),
   merge: (call, state) => {
     const partial = { ...state, type: withNull(UNKNOWN) }
-    return orEmpty(lastCall(call, partial), call.type)
+    return defaultOverNoRows(lastCall(call, partial), call.type)
   },
 }
 
-const counted: AggregateHalves = {
+const countHalves: AggregateHalves = {
   state: (call) => aggregateCall('count', call, call.args),
   merge: (call, state) =>
     sql`coalesce((${aggregateCall('sum', call, [state])})::BIGINT, 0)`(call.type),
 }
 
-const summed: AggregateHalves = {
+const sumHalves: AggregateHalves = {
   state: (call) => aggregateCall('sum', call, [asNumber(argument(call))]),
   merge: (call, state) => {
     const total = aggregateCall('sum', call, [state])
@@ -78,7 +78,7 @@ const itemOf = (of: ResolvedExpr, position: number, type: Type): ResolvedExpr =>
   type,
 })
 
-const averaged: AggregateHalves = {
+const meanHalves: AggregateHalves = {
   state: (call) => {
     const value = ticksOf(argument(call))
     const items = [
@@ -93,11 +93,11 @@ const averaged: AggregateHalves = {
       aggregateCall('sum', call, [itemOf(state, 2, FLOAT64)]),
     ]
     const mean = sql`(${total} / nullif(${count}, 0))`(call.type)
-    return orEmpty(fromTicks(mean, call.type), call.type)
+    return defaultOverNoRows(fromTicks(mean, call.type), call.type)
   },
 }
 
-const distinct: AggregateHalves = {
+const distinctHalves: AggregateHalves = {
   state: (call) => {
     const [only = NULL_VALUE] = call.args
     const value: ResolvedExpr =
@@ -109,7 +109,7 @@ const distinct: AggregateHalves = {
   merge: (call, state) => sql`len(list_distinct(${joinStates(call, state)}))`(call.type),
 }
 
-function extreme(name: 'arg_max' | 'arg_min', by: 'max' | 'min'): AggregateHalves {
+function extremeHalves(name: 'arg_max' | 'arg_min', by: 'max' | 'min'): AggregateHalves {
   return {
     state: (call) => {
       const [value = NULL_VALUE, key = NULL_VALUE] = call.args
@@ -121,7 +121,7 @@ function extreme(name: 'arg_max' | 'arg_min', by: 'max' | 'min'): AggregateHalve
     },
     merge: (call, state) => {
       const [value, key] = [itemOf(state, 1, UNKNOWN), itemOf(state, 2, UNKNOWN)]
-      return orEmpty(aggregateCall(name, call, [value, key]), call.type)
+      return defaultOverNoRows(aggregateCall(name, call, [value, key]), call.type)
     },
   }
 }
@@ -155,7 +155,7 @@ function listHalves(base: FunctionDef): AggregateHalves | null {
   const { over_list } = base
   if (over_list === null) return null
   return {
-    state: (call) => all(call, rowOf(call)),
+    state: (call) => listAll(call, rowOf(call)),
     merge: (call, state) => {
       const rows = { ...joinStates(call, state), type: rowsType(state.type) }
       return over_list(rows, call)
@@ -164,32 +164,34 @@ function listHalves(base: FunctionDef): AggregateHalves | null {
 }
 
 const HALVES: Readonly<Record<string, AggregateHalves>> = {
-  count: counted,
-  sum: summed,
-  sumWithOverflow: summed,
-  avg: averaged,
-  min: sameTwice('min'),
-  max: sameTwice('max'),
-  any: sameTwice('any_value'),
-  anyLast: last,
-  uniq: distinct,
-  uniqExact: distinct,
-  countDistinct: distinct,
-  uniqCombined: distinct,
-  uniqCombined64: distinct,
-  uniqTheta: distinct,
-  uniqHLL12: distinct,
-  groupBitmap: distinct,
+  count: countHalves,
+  sum: sumHalves,
+  sumWithOverflow: sumHalves,
+  avg: meanHalves,
+  min: selfMergingHalves('min'),
+  max: selfMergingHalves('max'),
+  any: selfMergingHalves('any_value'),
+  anyLast: lastHalves,
+  uniq: distinctHalves,
+  uniqExact: distinctHalves,
+  countDistinct: distinctHalves,
+  uniqCombined: distinctHalves,
+  uniqCombined64: distinctHalves,
+  uniqTheta: distinctHalves,
+  uniqHLL12: distinctHalves,
+  groupBitmap: distinctHalves,
   groupBitmapAnd: bitmapHalves('groupBitmapAnd'),
   groupBitmapOr: bitmapHalves('groupBitmapOr'),
   groupBitmapXor: bitmapHalves('groupBitmapXor'),
   uniqUpTo: {
-    ...distinct,
+    ...distinctHalves,
     merge: (call, state) =>
-      sql`least(${distinct.merge(call, state)}, ${call.params[0] ?? bindInt(10)} + 1)`(call.type),
+      sql`least(${distinctHalves.merge(call, state)}, ${call.params[0] ?? bindInt(10)} + 1)`(
+        call.type,
+      ),
   },
-  argMax: extreme('arg_max', 'max'),
-  argMin: extreme('arg_min', 'min'),
+  argMax: extremeHalves('arg_max', 'max'),
+  argMin: extremeHalves('arg_min', 'min'),
 }
 
 function halvesOf(base: FunctionDef): AggregateHalves | null {

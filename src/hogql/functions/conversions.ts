@@ -1,7 +1,7 @@
 /** Conversions between types, by ClickHouse's rules: NULL or a default where a text does not hold the value. */
 
 import type { CompileContext } from '../context.ts'
-import type { ResolvedExpr } from '../sql/ir.ts'
+import type { Apply, ResolvedExpr } from '../sql/ir.ts'
 import {
   bind,
   bindInt,
@@ -19,9 +19,9 @@ import {
   asText,
   constantInstant,
   convert,
-  cutDigits,
   defaultOf,
   fitNumber,
+  truncateDigits,
 } from '../types/convert.ts'
 import { findType } from '../types/type-names.ts'
 import {
@@ -63,10 +63,10 @@ function conversionRule(type: Type): TypeRule {
 
 function orElse(
   build: (value: ResolvedExpr, context: CompileContext) => ResolvedExpr,
-  fallback: (call: readonly ResolvedExpr[], type: Type) => ResolvedExpr,
+  fallback: (call: Apply, context: CompileContext) => ResolvedExpr,
 ): Lowering {
   return (call, context) =>
-    sql`coalesce(${build(firstArgument(call.args), context)}, ${fallback(call.args, call.type)})`(
+    sql`coalesce(${build(firstArgument(call.args), context)}, ${fallback(call, context)})`(
       call.type,
     )
 }
@@ -83,10 +83,8 @@ const halfFloat = (value: ResolvedExpr): ResolvedExpr =>
   isText(value.type)
     ? sql`coalesce(${asFloat(value)}, ch_half_float(${value}))`(withNull(FLOAT64))
     : asFloat(value)
-const zero = (_: readonly ResolvedExpr[], type: Type): ResolvedExpr =>
-  defaultOf(withNull(type, false))
-const givenDefault = (args: readonly ResolvedExpr[], type: Type): ResolvedExpr =>
-  args[1] ?? zero(args, type)
+const zero = ({ type }: Apply): ResolvedExpr => defaultOf(withNull(type, false))
+const givenDefault = (call: Apply): ResolvedExpr => call.args[1] ?? zero(call)
 
 /** Integers of a width: out of range ClickHouse wraps around; the result here is NULL. */
 function toWidth(bits: 8 | 16 | 32 | 64 | 128, signed: boolean): Lowering {
@@ -227,7 +225,7 @@ export const CONVERSIONS: readonly FunctionDef[] = [
     'toFloatOrDefault',
     '1-2',
     nonNull(FLOAT64),
-    orElse(halfFloat, (args, type) => asFloat(givenDefault(args, type))),
+    orElse(halfFloat, (call) => asFloat(givenDefault(call))),
   ),
   scalar('defaultValueOfTypeName', '1', namedType, ({ type }) =>
     type.nullable ? bind(null, type) : defaultOf(type),
@@ -243,7 +241,7 @@ export const CONVERSIONS: readonly FunctionDef[] = [
     toInstant,
   ),
   scalar('toDateTime64', '1-3', instantType64, (call, context) =>
-    cutDigits(toInstant(call, context)),
+    truncateDigits(toInstant(call, context)),
   ),
   scalar('toDateTimeUS', '1-2', instantType, (call, context) =>
     asInstant(
@@ -275,7 +273,7 @@ export const CONVERSIONS: readonly FunctionDef[] = [
     nonNull(UUID),
     orElse(
       (v) => sql`try_cast(${v} AS UUID)`(withNull(UUID)),
-      (args) => convert(args[1] ?? NULL_VALUE, UUID, {} as never),
+      ({ args }, context) => convert(args[1] ?? NULL_VALUE, UUID, context),
     ),
   ),
   scalar('~toString|toNullableString', '1-2', asDeclared(STRING), (call, context) =>

@@ -92,6 +92,9 @@ export function nullable(type: Type): TypeRule {
   return () => withNull(type)
 }
 
+/** The type of the first argument. */
+export const typeOfFirst: TypeRule = ({ args }) => typeOf(args[0])
+
 /** The type of the first argument, nullable if any argument is. */
 export const sameAsFirst: TypeRule = ({ args }) => withNull(typeOf(args[0]), args.some(isNullable))
 

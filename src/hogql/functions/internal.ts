@@ -1,5 +1,5 @@
 /**
- * INNER: internal calls made by the resolver and the catalog, not callable from HogQL: conversions,
+ * INTERNAL: internal calls made by the resolver and the catalog, not callable from HogQL: conversions,
  * slices, members by computed keys, SAMPLE buckets.
  */
 
@@ -37,7 +37,7 @@ const internalFunction = (
 ) => ({ ...scalar(name, arity, ...rest), is_internal: true }) as const
 
 /** Internal calls. Adding one means adding a line. */
-export const INNER: readonly FunctionDef[] = [
+export const INTERNAL: readonly FunctionDef[] = [
   internalFunction('asType', '1', ({ args }) => typeOf(args[0]), asType),
   internalFunction('sliceOf', '2-3', sameAsFirst, slice),
   // ClickHouse stores '' in an event's own text columns where there is no value.

@@ -1,5 +1,5 @@
 /**
- * COMPUTED: functions whose work is done by scalars in TypeScript: hashes, base 58, character sets,
+ * JAVASCRIPT_SCALARS: functions whose work is done by scalars in TypeScript: hashes, base 58, character sets,
  * decimals.
  */
 
@@ -130,7 +130,7 @@ const typeOfArgument = (call: Apply): ResolvedExpr =>
   bindText(clickhouseName(withNull((call.args[0] ?? NULL_VALUE).type, false)))
 
 /** Calls of TypeScript scalars. Adding one means adding a line. */
-export const COMPUTED: readonly FunctionDef[] = [
+export const JAVASCRIPT_SCALARS: readonly FunctionDef[] = [
   scalar('cityHash64', '1+', asDeclared(UINT64), cityHash),
   scalar('base58Encode', '1', asDeclared(STRING), 'js_base58_encode($1)'),
   scalar('base58Decode', '1', asDeclared(STRING), 'js_base58_decode($1)'),

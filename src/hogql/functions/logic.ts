@@ -69,19 +69,19 @@ const lowerCase: Lowering = (call, context) => {
   const [value = NULL_VALUE, ...rest] = call.args
   const otherwise = convert(rest.at(-1) ?? NULL_VALUE, call.type, context)
   const pairs = pairsOf(rest.slice(0, -1)).map(
-    ([key, then]) => [matching(value, key, context), convert(then, call.type, context)] as const,
+    ([key, then]) => [convertKey(value, key, context), convert(then, call.type, context)] as const,
   )
   const is_plain = !isNullable(value) || !pairs.some(([key]) => isNullable(key))
   if (is_plain) return { ...caseFragment(value, pairs, otherwise), type: call.type }
   // NULL is an ordinary key.
-  const alike = pairs.map(
+  const conditions_by_key = pairs.map(
     ([key, then]) => [sql`(${value} IS NOT DISTINCT FROM ${key})`(TRUTH), then] as const,
   )
-  return { ...caseFragment(null, alike, otherwise), type: call.type }
+  return { ...caseFragment(null, conditions_by_key, otherwise), type: call.type }
 }
 
 /** The key as a value of the other's type; numbers stay as they are, since 1.5 is not the whole number 2. */
-function matching(value: ResolvedExpr, key: ResolvedExpr, context: CompileContext): ResolvedExpr {
+function convertKey(value: ResolvedExpr, key: ResolvedExpr, context: CompileContext): ResolvedExpr {
   const is_as_it_is = key.type.kind === 'null' || (isNumeric(key.type) && isNumeric(value.type))
   return is_as_it_is ? key : convert(key, withNull(value.type, key.type.nullable), context)
 }
@@ -121,7 +121,7 @@ const lowerCoalesce: Lowering = (call, context) =>
     call.type,
   )
 
-const alike =
+const lowerExtremum =
   (name: 'greatest' | 'least'): Lowering =>
   (call: Apply, context) =>
     joinFragments(
@@ -131,10 +131,6 @@ const alike =
     )
 
 const nullIfType: TypeRule = ({ args }) => withNull(typeOf(args[0]))
-
-function neverNull(type: Type): TypeRule {
-  return nonNull(withNull(type, false))
-}
 
 /** NULL only between tuples whose items may be NULL: all other comparisons are null-safe. */
 const comparedType: TypeRule = ({ args }) =>
@@ -154,8 +150,8 @@ export const LOGIC: readonly FunctionDef[] = [
   scalar('greater', '2', comparedType, '($1 > $2)'),
   scalar('lessOrEquals', '2', comparedType, '($1 <= $2)'),
   scalar('greaterOrEquals', '2', comparedType, '($1 >= $2)'),
-  scalar('isNotDistinctFrom', '2', neverNull(TRUTH), '($1 IS NOT DISTINCT FROM $2)'),
-  scalar('isDistinctFrom', '2', neverNull(TRUTH), '($1 IS DISTINCT FROM $2)'),
+  scalar('isNotDistinctFrom', '2', nonNull(TRUTH), '($1 IS NOT DISTINCT FROM $2)'),
+  scalar('isDistinctFrom', '2', nonNull(TRUTH), '($1 IS DISTINCT FROM $2)'),
   scalar('~and', '2+', asDeclared(TRUTH), conditions(' AND ')),
   scalar('~or', '2+', asDeclared(TRUTH), conditions(' OR ')),
   scalar('~xor', '2', asDeclared(TRUTH), (call) =>
@@ -168,17 +164,17 @@ export const LOGIC: readonly FunctionDef[] = [
   scalar('~multiIf', '3+', branchType, lowerIf),
   scalar('_caseWithExpression|caseWithExpression', '3+', caseType, lowerCase),
   scalar('transform', '3-4', transformType, lowerTransform),
-  scalar('~isNull', '1', neverNull(TRUTH), '($1 IS NULL)'),
-  scalar('~isNotNull', '1', neverNull(TRUTH), '($1 IS NOT NULL)'),
+  scalar('~isNull', '1', nonNull(TRUTH), '($1 IS NULL)'),
+  scalar('~isNotNull', '1', nonNull(TRUTH), '($1 IS NOT NULL)'),
   scalar('~coalesce', '1+', coalesceType, lowerCoalesce),
   scalar('~ifNull', '2', coalesceType, lowerCoalesce),
   scalar('~nullIf', '2', nullIfType, (call, context) => lowerNullIf(call, context)),
   scalar('assumeNotNull', '1', ({ args }) => withNull(typeOf(args[0]), false), '$1'),
   scalar('toNullable', '1', nullIfType, '$1'),
-  scalar('~least', '1+', leastType, alike('least')),
-  scalar('~greatest', '1+', leastType, alike('greatest')),
-  scalar('isZeroOrNull', '1', neverNull(TRUTH), 'coalesce($1 = 0, true)'),
-  scalar('indexHint', '1+', neverNull(TRUTH), 'true'),
+  scalar('~least', '1+', leastType, lowerExtremum('least')),
+  scalar('~greatest', '1+', leastType, lowerExtremum('greatest')),
+  scalar('isZeroOrNull', '1', nonNull(TRUTH), 'coalesce($1 = 0, true)'),
+  scalar('indexHint', '1+', nonNull(TRUTH), 'true'),
   scalar('identity|materialize', '1', sameAsFirst, '$1'),
 ]
 
@@ -188,5 +184,5 @@ function leastType(call: { readonly args: readonly ResolvedExpr[] }): Type {
 
 function lowerNullIf(call: Apply, context: CompileContext): ResolvedExpr {
   const [value, missing] = [call.args[0] ?? NULL_VALUE, call.args[1] ?? NULL_VALUE]
-  return sql`nullif(${value}, ${matching(value, missing, context)})`(call.type)
+  return sql`nullif(${value}, ${convertKey(value, missing, context)})`(call.type)
 }

@@ -4,31 +4,30 @@ import { AGGREGATE_FUNNELS } from './aggregates/aggregate-funnels.ts'
 import { AGGREGATES } from './aggregates/aggregates.ts'
 import { applyCombinator } from './aggregates/combinators.ts'
 import { FUNNELS } from './aggregates/funnels.ts'
-import { KEY_SETS } from './aggregates/grouping-sets.ts'
-import { GROUPINGS } from './aggregates/list-aggregates.ts'
+import { GROUPING_FUNCTIONS } from './aggregates/grouping-sets.ts'
+import { LIST_BASED_AGGREGATES } from './aggregates/list-aggregates.ts'
 import { TIMELINES } from './aggregates/timelines.ts'
 import { WINDOWS } from './aggregates/windows.ts'
 import { CONVERSIONS } from './conversions.ts'
 import { DATES } from './dates/dates.ts'
 import { TIME_WINDOWS } from './dates/time-windows.ts'
 import type { FunctionDef } from './definition.ts'
-import { INNER } from './internal.ts'
-import { COMPUTED } from './javascript-scalars.ts'
+import { INTERNAL } from './internal.ts'
+import { JAVASCRIPT_SCALARS } from './javascript-scalars.ts'
 import { ARRAYS } from './lists/arrays.ts'
 import { HIGHER_ORDER } from './lists/higher-order.ts'
 import { TUPLES } from './lists/tuples.ts'
-import { SERIES } from './lists/vectors.ts'
+import { VECTORS } from './lists/vectors.ts'
 import { LOGIC } from './logic.ts'
 import { withNullRules } from './null-arguments.ts'
 import { ARITHMETIC } from './numbers/arithmetic.ts'
 import { BITS } from './numbers/bits.ts'
 import { GEOGRAPHY } from './numbers/geography.ts'
 import { ROUNDING } from './numbers/rounding.ts'
-import { ADDRESSES } from './text/addresses.ts'
 import { ENCODINGS } from './text/encodings.ts'
+import { IP_ADDRESSES } from './text/ip-addresses.ts'
 import { JSON_FUNCTIONS } from './text/json.ts'
-import { CASE_FUNCTIONS } from './text/letters.ts'
-import { NETWORKS } from './text/networks.ts'
+import { CASE_FUNCTIONS } from './text/letter-case.ts'
 import { SEARCH } from './text/search.ts'
 import { STRINGS } from './text/strings.ts'
 import { URLS } from './text/urls.ts'
@@ -43,7 +42,6 @@ export const FUNCTIONS: readonly FunctionDef[] = withNullRules([
   ...CASE_FUNCTIONS,
   ...SEARCH,
   ...CONVERSIONS,
-  ...ADDRESSES,
   ...JSON_FUNCTIONS,
   ...ARRAYS,
   ...HIGHER_ORDER,
@@ -51,18 +49,18 @@ export const FUNCTIONS: readonly FunctionDef[] = withNullRules([
   ...DATES,
   ...URLS,
   ...AGGREGATES,
-  ...NETWORKS,
+  ...IP_ADDRESSES,
   ...GEOGRAPHY,
   ...ENCODINGS,
-  ...COMPUTED,
-  ...SERIES,
+  ...JAVASCRIPT_SCALARS,
+  ...VECTORS,
   ...TIME_WINDOWS,
   ...FUNNELS,
   ...AGGREGATE_FUNNELS,
   ...TIMELINES,
-  ...INNER,
-  ...GROUPINGS,
-  ...KEY_SETS,
+  ...INTERNAL,
+  ...LIST_BASED_AGGREGATES,
+  ...GROUPING_FUNCTIONS,
   ...WINDOWS,
 ])
 

@@ -1,7 +1,7 @@
 /** Functions of other HogQL servers that cannot be supported here: refused by name, never approximated. */
 
 /** Patterns of their names. Adding one means adding a line. */
-const IMPOSSIBLE: readonly RegExp[] = [
+const UNSUPPORTED: readonly RegExp[] = [
   /^(h3\w+|geoToH3|stringToH3)$/,
   /^multiFuzzyMatch(Any|AnyIndex|AllIndices)$/,
   /^reinterpretAsU?Int256$/,
@@ -11,6 +11,6 @@ const IMPOSSIBLE: readonly RegExp[] = [
 ]
 
 /** Whether a name is known to be unsupported. */
-export function isImpossible(name: string): boolean {
-  return IMPOSSIBLE.some((pattern) => pattern.test(name))
+export function isUnsupported(name: string): boolean {
+  return UNSUPPORTED.some((pattern) => pattern.test(name))
 }

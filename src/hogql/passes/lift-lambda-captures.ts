@@ -6,13 +6,14 @@
  *   → list_transform([t.a], lambda y: [f(x, y)])[1]
  */
 
-import type {
-  ColumnExpr,
-  LocalExpr,
-  Relation,
-  ResolvedExpr,
-  ResolvedQuery,
-  ResolvedSelect,
+import {
+  type ColumnExpr,
+  type LocalExpr,
+  type Relation,
+  type ResolvedExpr,
+  type ResolvedQuery,
+  type ResolvedSelect,
+  relationIds,
 } from '../sql/ir.ts'
 import { sql } from '../sql/sql-fragments.ts'
 import { type Type, tupleType } from '../types/types.ts'
@@ -110,7 +111,7 @@ function inSubquery(query: ResolvedQuery, inside: ReadonlySet<number>): Resolved
   }
   const inner_relations = new Set([
     ...inside,
-    ...(query.from === null ? [] : relationsIn(query.from)),
+    ...(query.from === null ? [] : relationIds(query.from)),
   ])
   const isOutside: ColumnTest = ({ relation }) => relation !== 0 && !inner_relations.has(relation)
   const onExpr = (expr: ResolvedExpr): ResolvedExpr => {
@@ -132,10 +133,4 @@ function inSubquery(query: ResolvedQuery, inside: ReadonlySet<number>): Resolved
 /** Whether this is the outermost call with a lambda. */
 function isLambdaCall(expr: ResolvedExpr & { kind: 'fragment' }): boolean {
   return hasLambda(expr) || expr.args.some(hasLambda)
-}
-
-function relationsIn(relation: Relation): readonly number[] {
-  return relation.kind === 'join'
-    ? [...relationsIn(relation.left), ...relationsIn(relation.right)]
-    : [relation.id]
 }

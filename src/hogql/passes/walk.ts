@@ -234,16 +234,16 @@ export function mapChildren(expr: ResolvedExpr, onExpr: OnExpr, onQuery: OnQuery
 function mapApply(call: Apply, onExpr: OnExpr): Apply {
   const params = mapAll(call.params, onExpr)
   const args = mapAll(call.args, onExpr)
-  const aggregate = call.aggregate === null ? null : mapGathering(call.aggregate, onExpr)
+  const aggregate = call.aggregate === null ? null : mapAggregateInput(call.aggregate, onExpr)
   const same = params === call.params && args === call.args && aggregate === call.aggregate
   return same ? call : { ...call, params, args, aggregate }
 }
 
-function mapGathering(gathering: AggregateInput, onExpr: OnExpr): AggregateInput {
-  const filter = mapMaybe(gathering.filter, onExpr)
-  const order_by = mapOrders(gathering.order_by, onExpr)
-  const same = filter === gathering.filter && order_by === gathering.order_by
-  return same ? gathering : { distinct: gathering.distinct, filter, order_by }
+function mapAggregateInput(input: AggregateInput, onExpr: OnExpr): AggregateInput {
+  const filter = mapMaybe(input.filter, onExpr)
+  const order_by = mapOrders(input.order_by, onExpr)
+  const same = filter === input.filter && order_by === input.order_by
+  return same ? input : { distinct: input.distinct, filter, order_by }
 }
 
 function mapOver(over: Over, onExpr: OnExpr): Over {

@@ -1,6 +1,6 @@
 /** GROUP BY checks: every column beside an aggregation must depend on a key. */
 
-import { OF_KEYS } from '../functions/aggregates/grouping-sets.ts'
+import { GROUPING_OF_KEYS } from '../functions/aggregates/grouping-sets.ts'
 import { mapChildren, operandsOf, someExpr } from '../passes/walk.ts'
 import type { GroupBy, ItemOf, Relation, ResolvedExpr, ResolvedSelect } from '../sql/ir.ts'
 import type { SourceSpan } from '../syntax/ast.ts'
@@ -84,7 +84,7 @@ function readSets(expr: ResolvedExpr, keys: ReadonlySet<string>): ResolvedExpr {
   if (expr.kind === 'apply' && expr.aggregate !== null) return expr
   if (expr.kind === 'apply' && expr.name.toLowerCase() === 'grouping') {
     return expr.args.every((arg) => keys.has(groupKeyIdentity(arg)))
-      ? { ...expr, name: OF_KEYS }
+      ? { ...expr, name: GROUPING_OF_KEYS }
       : expr
   }
   return mapChildren(
@@ -112,7 +112,7 @@ export function requireGrouped(
 ): void {
   if (group_by?.mode === 'all' || from === null) return
   const keys = group_by?.sets.flat() ?? []
-  if (keys.length === 0 && !shown.some(({ expr }) => gathers(expr))) return
+  if (keys.length === 0 && !shown.some(({ expr }) => hasAggregate(expr))) return
   const known = new Map<string, Set<string>>()
   for (const key of keys) {
     const same_kind = known.get(key.kind) ?? new Set()
@@ -126,13 +126,13 @@ export function requireGrouped(
 }
 
 /** Refuses aggregations where rows are not grouped yet. */
-export function requireUngathered(
+export function refuseAggregates(
   parts: readonly ResolvedExpr[],
   clause: string,
   at: SourceSpan,
 ): void {
   for (const part of parts) {
-    if (gathers(part)) throw refuse(`Aggregations cannot stand in ${clause}`, at)
+    if (hasAggregate(part)) throw refuse(`Aggregations cannot stand in ${clause}`, at)
   }
 }
 
@@ -140,10 +140,10 @@ export function requireUngathered(
  * Whether an expression contains an aggregation. A window function is none, but its arguments may
  * contain some.
  */
-function gathers(expr: ResolvedExpr): boolean {
+function hasAggregate(expr: ResolvedExpr): boolean {
   if (expr.kind === 'apply' && expr.aggregate !== null) return true
-  if (expr.kind === 'window' && expr.call.kind === 'apply') return expr.call.args.some(gathers)
-  return operandsOf(expr).some(gathers)
+  if (expr.kind === 'window' && expr.call.kind === 'apply') return expr.call.args.some(hasAggregate)
+  return operandsOf(expr).some(hasAggregate)
 }
 
 /** Whether a column of the select's rows is reached without passing a key or an aggregation. */

@@ -9,8 +9,8 @@ import { declareCtes } from './from/ctes.ts'
 import { resolveFrom } from './from/from.ts'
 import {
   type OutputExpr,
+  refuseAggregates,
   requireGrouped,
-  requireUngathered,
   resolveGroupingCalls,
   resolveGroupKeys,
 } from './grouping.ts'
@@ -95,8 +95,8 @@ function resolveSelect(
     }),
   )
   requireGrouped([...output_exprs, ...order_exprs], query.group_by, query.from)
-  requireUngathered(query.group_by?.sets.flat() ?? [], 'GROUP BY', node.group_by[0] ?? node)
-  requireUngathered(where, 'WHERE', node.where ?? node)
+  refuseAggregates(query.group_by?.sets.flat() ?? [], 'GROUP BY', node.group_by[0] ?? node)
+  refuseAggregates(where, 'WHERE', node.where ?? node)
   return { query: resolveGroupingCalls(query), names: columns.map((column) => column.name) }
 }
 

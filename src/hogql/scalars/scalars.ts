@@ -5,7 +5,7 @@ import { CITY_HASH } from './city-hash.ts'
 import { DECIMALS } from './decimals.ts'
 import type { ScalarFunction } from './definition.ts'
 import { GEOHASHES } from './geohashes.ts'
-import { CASE_SCALARS } from './letters.ts'
+import { CASE_SCALARS } from './letter-case.ts'
 import { SEQUENCES } from './sequences.ts'
 import { WINDOW_FUNNEL } from './window-funnel.ts'
 

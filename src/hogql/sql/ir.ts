@@ -4,7 +4,7 @@
  */
 import type { NeededColumn } from '../../column-names.ts'
 import type { SourceSpan } from '../syntax/ast.ts'
-import type { MovableTime, RelativeTime } from '../times/relative-time.ts'
+import type { RelativeTime, TimeValue } from '../times/relative-time.ts'
 import type { Type } from '../types/types.ts'
 
 // ── expressions ──────────────────────────────────────────────────────────────────────────────
@@ -371,8 +371,8 @@ export type GroupBy = {
 export type TimeBounds = {
   readonly relation: number
   readonly name: ColumnName
-  readonly from_us: MovableTime | null
-  readonly until_us: MovableTime | null
+  readonly from_us: TimeValue | null
+  readonly until_us: TimeValue | null
 }
 export type ResolvedSelect = SelectLimits & {
   readonly kind: 'select'
@@ -446,4 +446,11 @@ export function selectFrom(
     limit_by: null,
     ...NO_LIMITS,
   }
+}
+
+/** The ids of a relation and of those that it joins; sub-selects are not entered. */
+export function relationIds(relation: Relation): readonly number[] {
+  return relation.kind === 'join'
+    ? [...relationIds(relation.left), ...relationIds(relation.right)]
+    : [relation.id]
 }

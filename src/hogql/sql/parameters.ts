@@ -30,7 +30,7 @@ const LONG_TEXT_LENGTH = 4096
 export class StatementParameters {
   readonly values: BoundValue[] = []
   /** Indexes of the values that are relative to `now`. */
-  readonly moving: number[] = []
+  readonly relative_values: number[] = []
   readonly #numbers = new Map<string, number>()
   /** The numbers of long texts. */
   readonly #long_texts: number[] = []
@@ -53,10 +53,10 @@ export class StatementParameters {
   }
 
   /** A relative time never shares its parameter with a constant, even where the two are equal now. */
-  movingNumber(value: BoundValue): number {
+  relativeNumber(value: BoundValue): number {
     const count = this.values.length
-    const number = this.#numberOf(`moving ${value.type} ${value.value}`, value)
-    if (number > count) this.moving.push(count)
+    const number = this.#numberOf(`relative ${value.type} ${value.value}`, value)
+    if (number > count) this.relative_values.push(count)
     return number
   }
 

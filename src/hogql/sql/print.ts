@@ -30,7 +30,7 @@ export type PrintedQuery = {
   readonly sql: string
   readonly values: readonly BoundValue[]
   /** Indexes of the values that are relative to `now`. */
-  readonly moving: readonly number[]
+  readonly relative_values: readonly number[]
 }
 
 /**
@@ -43,7 +43,7 @@ export function printStatement(
 ): PrintedQuery {
   const parameters = new StatementParameters()
   const body = new SqlPrinter(parameters, events).statement(statement)
-  return { sql: body, values: parameters.values, moving: parameters.moving }
+  return { sql: body, values: parameters.values, relative_values: parameters.relative_values }
 }
 
 /** The word that makes the engine compute a CTE once, or at each use; by default the engine decides. */
@@ -180,7 +180,7 @@ class SqlPrinter {
       case 'item':
         return `struct_extract_at(${this.#expr(expr.of)}, ${expr.position})`
       case 'aggregate':
-        return this.#gather(expr)
+        return this.#aggregate(expr)
       case 'subquery':
         return `${expr.form === 'exists' ? 'EXISTS ' : ''}(${this.#query(expr.query)})`
       case 'apply':
@@ -200,7 +200,7 @@ class SqlPrinter {
     return text
   }
 
-  #gather(call: Aggregate): string {
+  #aggregate(call: Aggregate): string {
     if (call.name === 'last' && call.over !== null) return this.#lastOfFrame(call, call.over)
     const order = call.order_by.length === 0 ? '' : ` ORDER BY ${this.#orders(call.order_by)}`
     const distinct = call.distinct ? 'DISTINCT ' : ''
@@ -249,7 +249,7 @@ class SqlPrinter {
     if (value === null) return type.kind === 'null' ? 'NULL' : `NULL::${duckdbName(type)}`
     if (value === true) return 'TRUE'
     if (value === false) return 'FALSE'
-    if (value instanceof RelativeTime) return this.#moving(value, type)
+    if (value instanceof RelativeTime) return this.#relativeTime(value, type)
     if (type.kind === 'interval') return this.#interval(value, type.unit)
     return this.#bind(value, type)
   }
@@ -260,10 +260,10 @@ class SqlPrinter {
     return `${call}(${count}${unit in WIDE ? '' : '::INTEGER'})`
   }
 
-  #moving(time: RelativeTime, type: Type): string {
+  #relativeTime(time: RelativeTime, type: Type): string {
     const bound = boundType(time.us, type)
     if (bound !== 'TIMESTAMP') throw new Error(`a ${type.kind} does not move`)
-    return `$${this.#parameters.movingNumber({ type: bound, value: time.us })}::${bound}`
+    return `$${this.#parameters.relativeNumber({ type: bound, value: time.us })}::${bound}`
   }
 
   #bind(value: bigint | boolean | number | string, type: Type): string {

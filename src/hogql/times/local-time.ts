@@ -8,7 +8,7 @@ import type { CompileContext } from '../context.ts'
 import type { ClockOf, InstantExpr, ResolvedExpr } from '../sql/ir.ts'
 import { bind, bindInt, bindText, caseFragment, sql } from '../sql/sql-fragments.ts'
 import { DATE, dateTimeType, INT64, TRUTH, type Type, withNull } from '../types/types.ts'
-import { isBefore, isTimeValue, type MovableTime, shiftBy, startOfTime } from './relative-time.ts'
+import { isBefore, isTimeValue, shiftBy, startOfTime, type TimeValue } from './relative-time.ts'
 import {
   type Era,
   instantOfTime,
@@ -36,7 +36,7 @@ export function toLocal(instant: ResolvedExpr, context: CompileContext): Resolve
 }
 
 /** The range in which a result must be right; another condition excludes rows outside of it. */
-type Within = { readonly from_us: MovableTime | null; readonly until_us: MovableTime | null }
+type Within = { readonly from_us: TimeValue | null; readonly until_us: TimeValue | null }
 
 /** Prints a local time: a CASE over offsets around now, the engine's ICU outside of that window. */
 export function printClock(
@@ -82,7 +82,7 @@ export function offsetOf(instant: ResolvedExpr, context: CompileContext): Resolv
 }
 
 /** Whether truncating UTC time to steps of `step_s` seconds equals truncating the zone's local time. */
-export function cutsInUtc(timezone: string, step_s: number, context: CompileContext): boolean {
+export function truncatesInUtc(timezone: string, step_s: number, context: CompileContext): boolean {
   const zone = lookUpZone(timezone, context)
   return isUtc(zone) || (step_s <= 3600 && offsetsDivide(zone, step_s))
 }
@@ -153,7 +153,7 @@ type Start = readonly [ResolvedExpr | null, ResolvedExpr]
 function addOffset(
   at: ResolvedExpr,
   { zone, eras, is_below, is_above }: Stretch,
-  now: MovableTime,
+  now: TimeValue,
 ): ResolvedExpr {
   const { type } = at
   const outside = sql`timezone(${bindText(zone.name)}, timezone('UTC', ${at}))`(type)
@@ -166,7 +166,7 @@ function addOffset(
   })
 }
 
-function subtractOffset(at: ResolvedExpr, zone: Zone, type: Type, now: MovableTime): ResolvedExpr {
+function subtractOffset(at: ResolvedExpr, zone: Zone, type: Type, now: TimeValue): ResolvedExpr {
   if (zone.is_fixed) return shiftToUtc(at, zone.eras[0], type)
   const outside = sql`timezone('UTC', timezone(${bindText(zone.name)}, ${at}))`(type)
   const starts = zone.eras.map(

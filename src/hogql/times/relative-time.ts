@@ -62,25 +62,25 @@ export class RelativeTime {
  * A constant or relative time. Decisions that depend on its current value must use the functions of
  * this file.
  */
-export type MovableTime = bigint | RelativeTime
+export type TimeValue = bigint | RelativeTime
 
 /** Whether a constant is a time of either kind (dates and numbers are constant too). */
-export function isTimeValue(value: unknown): value is MovableTime {
+export function isTimeValue(value: unknown): value is TimeValue {
   return typeof value === 'bigint' || value instanceof RelativeTime
 }
 
 /** The current value. A caller that decides by it must narrow the window. */
-export function microsecondsOf(time: MovableTime): bigint {
+export function microsecondsOf(time: TimeValue): bigint {
   return typeof time === 'bigint' ? time : time.us
 }
 
 /** The time plus `by_us`; relative times remain relative. */
-export function shiftBy(time: MovableTime, by_us: bigint): MovableTime {
+export function shiftBy(time: TimeValue, by_us: bigint): TimeValue {
   return typeof time === 'bigint' ? time + by_us : new RelativeTime(time.us + by_us, time.validity)
 }
 
 /** Narrows the window to when the time is within these bounds. */
-export function narrowTo(time: MovableTime, from_us: bigint | null, until_us: bigint | null): void {
+export function narrowTo(time: TimeValue, from_us: bigint | null, until_us: bigint | null): void {
   if (typeof time === 'bigint') return
   const { us, validity } = time
   validity.narrow(
@@ -90,13 +90,13 @@ export function narrowTo(time: MovableTime, from_us: bigint | null, until_us: bi
 }
 
 /** Narrows the window to this very `now`. */
-export function pin(time: MovableTime): void {
+export function pin(time: TimeValue): void {
   const us = microsecondsOf(time)
   narrowTo(time, us, us + 1n)
 }
 
 /** Whether one time is before another; narrows the window to when that is so. */
-export function isBefore(left: MovableTime, right: MovableTime): boolean {
+export function isBefore(left: TimeValue, right: TimeValue): boolean {
   const is_before = microsecondsOf(left) < microsecondsOf(right)
   if (typeof left === 'bigint') {
     narrowTo(right, is_before ? left + 1n : null, is_before ? null : left + 1n)
@@ -107,14 +107,14 @@ export function isBefore(left: MovableTime, right: MovableTime): boolean {
 }
 
 /** The start of the unit that a local time lies in: a constant, while the time is within that unit. */
-export function startOfTime(local: MovableTime, unit: IntervalUnit): bigint {
+export function startOfTime(local: TimeValue, unit: IntervalUnit): bigint {
   const start = startOfUnit(microsecondsOf(local), unit)
   narrowTo(local, start, addUnits(start, 1n, unit))
   return start
 }
 
 /** A local time plus some units. Adding months moves all times of one day equally far. */
-export function addToTime(local: MovableTime, count: bigint, unit: IntervalUnit): MovableTime {
+export function addToTime(local: TimeValue, count: bigint, unit: IntervalUnit): TimeValue {
   const us = microsecondsOf(local)
   if (unit === 'Month' || unit === 'Quarter' || unit === 'Year') startOfTime(local, 'Day')
   return shiftBy(local, addUnits(us, count, unit) - us)

@@ -6,7 +6,7 @@
 import { Refusal } from '../../errors.ts'
 import { DAY_US, SECOND_US } from '../../time.ts'
 import type { CompileContext } from '../context.ts'
-import { type MovableTime, microsecondsOf, narrowTo, pin, shiftBy } from './relative-time.ts'
+import { microsecondsOf, narrowTo, pin, shiftBy, type TimeValue } from './relative-time.ts'
 
 /**
  * Years before and after now whose changes are spelled out. Outside of them SQL uses the engine's
@@ -65,8 +65,8 @@ function zonesAt(context: CompileContext): bigint {
 }
 
 /** The query's `now`. */
-export function nowIn(context: CompileContext): MovableTime {
-  return context.moving ?? context.now_us
+export function nowIn(context: CompileContext): TimeValue {
+  return context.relative_now ?? context.now_us
 }
 
 const FIXED =
@@ -161,13 +161,13 @@ export function instantOfLocal(zone: Zone, local_us: bigint): bigint {
 }
 
 /** The same for a time that may be relative; valid until the offset changes. */
-export function offsetAtTime(zone: Zone, time: MovableTime): number {
+export function offsetAtTime(zone: Zone, time: TimeValue): number {
   narrowToEra(zone, time, () => 0n)
   return offsetAtInstant(zone, microsecondsOf(time))
 }
 
 /** The instant of a local time that may be relative; valid until shortly before the offset changes. */
-export function instantOfTime(zone: Zone, local: MovableTime): MovableTime {
+export function instantOfTime(zone: Zone, local: TimeValue): TimeValue {
   const local_us = microsecondsOf(local)
   const instant = shiftBy(local, instantOfLocal(zone, local_us) - local_us)
   narrowToEra(zone, instant, (index) => doubtAround(zone, index))
@@ -185,7 +185,7 @@ function doubtAround({ eras }: Zone, index: number): bigint {
  * Narrows the window to the era, minus a margin at its ends; nearer to them, and where eras are
  * unknown, to this very time.
  */
-function narrowToEra(zone: Zone, instant: MovableTime, marginOf: (index: number) => bigint): void {
+function narrowToEra(zone: Zone, instant: TimeValue, marginOf: (index: number) => bigint): void {
   if (zone.is_fixed || typeof instant === 'bigint') return
   const index = zone.eras.findLastIndex((era) => era.from_us <= instant.us)
   const era = zone.eras[index]

@@ -345,7 +345,7 @@ export function castTo(expr: ResolvedExpr, to: Type, context: CompileContext): R
 }
 
 /** An instant truncated to the sub-second digits of its type. */
-export function cutDigits(expr: ResolvedExpr): ResolvedExpr {
+export function truncateDigits(expr: ResolvedExpr): ResolvedExpr {
   const { type } = expr
   if (type.kind !== 'datetime' || type.precision >= 6) return expr
   const step = bindInt(10 ** (6 - type.precision), true)

@@ -26,7 +26,7 @@ import {
   arePlain,
   type ColumnWords,
   groupedBy,
-  isGathering,
+  hasAggregate,
   type OutputColumn,
   outputColumns,
   outputOrders,
@@ -125,9 +125,9 @@ function wholeList(request: ActorsQueryRequest, context: InsightContext): Actors
       columns.map((column) => column.expr),
       id,
     ),
-    where: and(conditions.filter((condition) => !isGathering(condition))),
+    where: and(conditions.filter((condition) => !hasAggregate(condition))),
     group_by: groupedBy(columns),
-    having: and(conditions.filter(isGathering)),
+    having: and(conditions.filter(hasAggregate)),
     order_by: ordersOf(request, columns, id),
   }
   return { tree, columns }
@@ -181,8 +181,8 @@ function ordersOf(
   if (orderBy && orderBy.length > 0) {
     return outputOrders(orderBy, orderColumns(request, id))
   }
-  const gathered = columns.filter(({ gathers }) => gathers)
-  const counted = gathered.find(({ name }) => name === 'count()') ?? gathered[0]
+  const aggregates = columns.filter(({ has_aggregate }) => has_aggregate)
+  const counted = aggregates.find(({ name }) => name === 'count()') ?? aggregates[0]
   if (counted !== undefined) return [order(withoutAlias(counted.expr), 'DESC')]
   const newest = columns.find(({ name }) => name === 'created_at')
   if (newest !== undefined) return [order(newest.expr, 'DESC'), order(id)]

@@ -17,8 +17,8 @@ type ObjectColumn = {
 export type OutputColumn = ObjectColumn & {
   /** The text in the request. */
   readonly name: string
-  /** Whether it is an aggregation. */
-  readonly gathers: boolean
+  /** Whether it contains an aggregation. */
+  readonly has_aggregate: boolean
 }
 
 /** The column words of one kind of list. */
@@ -28,9 +28,9 @@ export type ColumnWords = Readonly<Record<string, ObjectColumn>>
 export function outputColumns(texts: readonly string[], words: ColumnWords): OutputColumn[] {
   return texts.map((name) => {
     const word = wordOf(name, words)
-    if (word !== null) return { name, gathers: false, ...word }
+    if (word !== null) return { name, has_aggregate: false, ...word }
     const expr = naming('query__select', () => parseExpr(name))
-    return { name, expr, gathers: isGathering(expr), read: asItIs }
+    return { name, expr, has_aggregate: hasAggregate(expr), read: asItIs }
   })
 }
 
@@ -52,7 +52,7 @@ export function outputOrders(texts: readonly string[], words: ColumnWords): read
 /** Parses conditions. Refuses as columns do. */
 export function outputConditions(texts: readonly string[]): OutputConditions {
   const all = texts.map((text) => naming('query__where', () => parseExpr(text)))
-  return { where: all.filter((one) => !isGathering(one)), having: all.filter(isGathering) }
+  return { where: all.filter((one) => !hasAggregate(one)), having: all.filter(hasAggregate) }
 }
 
 /** Conditions on single rows, and those on aggregates: `count() > 1`. */
@@ -71,8 +71,10 @@ export function outputRows(
 
 /** With an aggregation among the columns, the others are the GROUP BY keys. */
 export function groupedBy(columns: readonly OutputColumn[]): readonly Expr[] {
-  const is_gathered = columns.some((column) => column.gathers)
-  return is_gathered ? columns.filter((column) => !column.gathers).map(({ expr }) => expr) : []
+  const has_aggregates = columns.some((column) => column.has_aggregate)
+  return has_aggregates
+    ? columns.filter((column) => !column.has_aggregate).map(({ expr }) => expr)
+    : []
 }
 
 /** Whether rows can be returned unchanged, because no column is a word. */
@@ -89,7 +91,7 @@ function wordOf(name: string, words: ColumnWords): ObjectColumn | null {
 }
 
 /** Whether an expression contains an aggregation outside of sub-selects. */
-export function isGathering(expr: Expr): boolean {
+export function hasAggregate(expr: Expr): boolean {
   const waiting = [...childrenOf({ kind: 'Tuple', start: 0, end: 0, exprs: [expr] })]
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
     if (node.kind === 'Call' && findFunction(node.name)?.role === 'aggregate') return true

@@ -16,7 +16,7 @@ export function aggregateCall(
 }
 
 /** ClickHouse's result over no rows: NULL if the argument is nullable, else the type's default. */
-export function orEmpty(value: ResolvedExpr, type: Type): ResolvedExpr {
+export function defaultOverNoRows(value: ResolvedExpr, type: Type): ResolvedExpr {
   if (type.nullable) return value
   const empty = type.kind === 'float' ? bind(Number.NaN, FLOAT64) : defaultOf(type)
   return sql`coalesce(${value}, ${empty})`(type)
@@ -52,7 +52,7 @@ export function lastCall(call: Apply, value: ResolvedExpr): ResolvedExpr {
 /** The call with one more FILTER condition. */
 export function filterAggregate(call: Apply, condition: ResolvedExpr): Apply {
   const { aggregate } = call
-  if (aggregate === null) throw new Error(`${call.name} gathers no rows`)
+  if (aggregate === null) throw new Error(`${call.name} is no aggregate`)
   const filter =
     aggregate.filter === null
       ? condition

@@ -22,8 +22,8 @@ export function aggregateLine(
   extras: AggregateLineOptions = {},
 ): FunctionDef {
   return {
-    names: names.split('|'),
-    any_case: false,
+    names: names.replace('~', '').split('|'),
+    any_case: names.startsWith('~'),
     role: 'aggregate',
     args: readArity(arity),
     params: extras.params === undefined ? null : readArity(extras.params),

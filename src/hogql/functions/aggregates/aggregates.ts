@@ -28,20 +28,21 @@ import {
   type Lowering,
   nonNull,
   type OverList,
-  readArity,
   type TypedCall,
   type TypeRule,
   typeOf,
+  typeOfFirst,
 } from '../definition.ts'
 import { asNumber, numberType } from '../numbers/arithmetic.ts'
 import {
   aggregateCall,
+  defaultOverNoRows,
   filterAggregate,
   lastCall,
   listOf,
-  orEmpty,
   withoutNulls,
 } from './aggregate-helpers.ts'
+import { aggregateLine } from './aggregate-line.ts'
 import {
   exact,
   lowerMean,
@@ -59,37 +60,11 @@ import {
   timeOrFloat,
 } from './statistics.ts'
 
-type AggregateOptions = {
-  readonly over_list?: OverList
-  /** Arity of `f(params)(args)`. */
-  readonly params?: string
-}
-
-/** One line: names as in `scalar`, arity, type, lowering, and options. */
-function aggregate(
-  [names, arity]: readonly [string, string],
-  returns: TypeRule,
-  lower: Lowering,
-  extras: AggregateOptions = {},
-): FunctionDef {
-  return {
-    names: names.replace('~', '').split('|'),
-    any_case: names.startsWith('~'),
-    role: 'aggregate',
-    args: readArity(arity),
-    params: extras.params === undefined ? null : readArity(extras.params),
-    returns,
-    lower,
-    over_list: extras.over_list ?? null,
-  }
-}
-
 /** The engine's aggregate that returns one of the values, or the default of its type over no rows. */
 function engine(name: EngineAggregate): Lowering {
   return (call) => orDefault(aggregateCall(name, call, call.args), call.type)
 }
 
-const first: TypeRule = ({ args }) => typeOf(args[0])
 const floatOf: TypeRule = ({ args }) => withNull(FLOAT64, args.some(isNullable))
 
 const sumType: TypeRule = ({ args }) => {
@@ -179,18 +154,18 @@ const everyRow: Lowering = (call) =>
 function numbers(name: EngineAggregate): Lowering {
   return (call) => {
     const args = call.args.map((arg) => asFloat(asNumber(arg)))
-    return orEmpty(aggregateCall(name, call, args), call.type)
+    return defaultOverNoRows(aggregateCall(name, call, args), call.type)
   }
 }
 const listCall =
   (name: 'list_max' | 'list_min'): OverList =>
   (list, { type }) =>
-    orEmpty(joinFragments([`${name}(`, ', ', ')'], [list], withNull(type)), type)
+    defaultOverNoRows(joinFragments([`${name}(`, ', ', ')'], [list], withNull(type)), type)
 const keptList: OverList = (list, { type }) =>
   sql`list_filter(${list}, lambda e: e IS NOT NULL)`(type)
 const distinctList: OverList = (list, { type }) => sql`list_sort(list_distinct(${list}))`(type)
 const anyOfList: OverList = (list, { type }) =>
-  orEmpty(sql`list_filter(${list}, lambda e: e IS NOT NULL)[1]`(withNull(type)), type)
+  defaultOverNoRows(sql`list_filter(${list}, lambda e: e IS NOT NULL)[1]`(withNull(type)), type)
 const listSum: OverList = (list, { type }) => {
   const total =
     type.kind === 'int' ? sql`list_sum(${list})::BIGINT`(type) : sql`list_sum(${list})`(type)
@@ -199,11 +174,11 @@ const listSum: OverList = (list, { type }) => {
 
 /** Aggregate functions. Adding one means adding a line. */
 export const AGGREGATES: readonly FunctionDef[] = [
-  aggregate(['~count', '0-1'], nonNull(UINT64), count, {
+  aggregateLine(['~count', '0-1'], nonNull(UINT64), count, {
     over_list: (list, { type }) => sql`len(list_filter(${list}, lambda e: e IS NOT NULL))`(type),
   }),
-  aggregate(['~countIf', '1-2'], nonNull(UINT64), countIf),
-  aggregate(
+  aggregateLine(['~countIf', '1-2'], nonNull(UINT64), countIf),
+  aggregateLine(
     ['~countDistinct|uniq|uniqExact|uniqCombined|uniqCombined64|uniqTheta', '1+'],
     nonNull(UINT64),
     distinctCount,
@@ -212,99 +187,106 @@ export const AGGREGATES: readonly FunctionDef[] = [
       params: '0-1',
     },
   ),
-  aggregate(['uniqHLL12', '1+'], nonNull(UINT64), (call) =>
+  aggregateLine(['uniqHLL12', '1+'], nonNull(UINT64), (call) =>
     aggregateCall('approx_count_distinct', withoutNulls(call), [oneOf(call.args)]),
   ),
-  aggregate(['~min', '1'], first, engine('min'), { over_list: listCall('list_min') }),
-  aggregate(['~max', '1'], first, engine('max'), { over_list: listCall('list_max') }),
-  aggregate(['~sum|sumWithOverflow', '1'], sumType, sum, { over_list: listSum }),
-  aggregate(['~avg', '1'], timeOrFloat, lowerMean, { over_list: meanOfList }),
-  aggregate(['any|any_value', '1'], first, engine('any_value'), { over_list: anyOfList }),
-  aggregate(['anyRespectNulls', '1'], first, engine('first')),
-  aggregate(['anyLast|last_value_agg', '1'], first, anyLast),
-  aggregate(['anyHeavy', '1'], first, engine('mode')),
-  aggregate(['stddevPop|STDDEV_POP', '1'], floatOf, numbers('stddev_pop')),
-  aggregate(['stddevSamp|STDDEV_SAMP', '1'], floatOf, numbers('stddev_samp')),
-  aggregate(['varPop|VAR_POP', '1'], floatOf, numbers('var_pop')),
-  aggregate(['varSamp|VAR_SAMP', '1'], floatOf, numbers('var_samp')),
-  aggregate(['covarPop|COVAR_POP', '2'], floatOf, numbers('covar_pop')),
-  aggregate(['covarSamp|COVAR_SAMP', '2'], floatOf, numbers('covar_samp')),
-  aggregate(['~corr', '2'], floatOf, numbers('corr')),
-  aggregate(
+  aggregateLine(['~min', '1'], typeOfFirst, engine('min'), { over_list: listCall('list_min') }),
+  aggregateLine(['~max', '1'], typeOfFirst, engine('max'), { over_list: listCall('list_max') }),
+  aggregateLine(['~sum|sumWithOverflow', '1'], sumType, sum, { over_list: listSum }),
+  aggregateLine(['~avg', '1'], timeOrFloat, lowerMean, { over_list: meanOfList }),
+  aggregateLine(['any|any_value', '1'], typeOfFirst, engine('any_value'), { over_list: anyOfList }),
+  aggregateLine(['anyRespectNulls', '1'], typeOfFirst, engine('first')),
+  aggregateLine(['anyLast|last_value_agg', '1'], typeOfFirst, anyLast),
+  aggregateLine(['anyHeavy', '1'], typeOfFirst, engine('mode')),
+  aggregateLine(['stddevPop|STDDEV_POP', '1'], floatOf, numbers('stddev_pop')),
+  aggregateLine(['stddevSamp|STDDEV_SAMP', '1'], floatOf, numbers('stddev_samp')),
+  aggregateLine(['varPop|VAR_POP', '1'], floatOf, numbers('var_pop')),
+  aggregateLine(['varSamp|VAR_SAMP', '1'], floatOf, numbers('var_samp')),
+  aggregateLine(['covarPop|COVAR_POP', '2'], floatOf, numbers('covar_pop')),
+  aggregateLine(['covarSamp|COVAR_SAMP', '2'], floatOf, numbers('covar_samp')),
+  aggregateLine(['~corr', '2'], floatOf, numbers('corr')),
+  aggregateLine(
     ['skewPop', '1'],
     floatOf,
     moments((v, c) =>
-      orEmpty(sql`(${moment(v, 3, c)} / pow(${moment(v, 2, c)}, 1.5))`(c.type), c.type),
+      defaultOverNoRows(sql`(${moment(v, 3, c)} / pow(${moment(v, 2, c)}, 1.5))`(c.type), c.type),
     ),
   ),
-  aggregate(
+  aggregateLine(
     ['skewSamp', '1'],
     floatOf,
     moments((v, c) =>
-      orEmpty(
+      defaultOverNoRows(
         sql`(${moment(v, 3, c)} / pow(${aggregateCall('var_samp', c, [v], FLOAT64)}, 1.5))`(c.type),
         c.type,
       ),
     ),
   ),
-  aggregate(
+  aggregateLine(
     ['kurtPop', '1'],
     floatOf,
     moments((v, c) =>
-      orEmpty(sql`(${aggregateCall('kurtosis_pop', c, [v], FLOAT64)} + 3)`(c.type), c.type),
+      defaultOverNoRows(
+        sql`(${aggregateCall('kurtosis_pop', c, [v], FLOAT64)} + 3)`(c.type),
+        c.type,
+      ),
     ),
   ),
-  aggregate(
+  aggregateLine(
     ['kurtSamp', '1'],
     floatOf,
     moments((v, c) =>
-      orEmpty(
+      defaultOverNoRows(
         sql`(${moment(v, 4, c)} / pow(${aggregateCall('var_samp', c, [v], FLOAT64)}, 2))`(c.type),
         c.type,
       ),
     ),
   ),
-  aggregate(['groupArray|array_agg', '1'], listType, groupArray, {
+  aggregateLine(['groupArray|array_agg', '1'], listType, groupArray, {
     params: '0-1',
     over_list: keptList,
   }),
-  aggregate(['groupUniqArray', '1'], listType, groupUniqArray, {
+  aggregateLine(['groupUniqArray', '1'], listType, groupUniqArray, {
     params: '0-1',
     over_list: distinctList,
   }),
-  aggregate(['json_agg', '1'], nonNull(STRING), jsonAgg),
-  aggregate(['string_agg|groupConcat', '2'], nonNull(withNull(STRING)), stringAgg),
-  aggregate(['every', '1'], nonNull(TRUTH), everyRow),
-  aggregate(['groupBitAnd', '1'], first, engine('bit_and')),
-  aggregate(['groupBitOr', '1'], first, engine('bit_or')),
-  aggregate(['groupBitXor', '1'], first, engine('bit_xor')),
-  aggregate(['groupBitmap', '1'], nonNull(UINT64), distinctCount),
-  aggregate(['~argMin', '2'], first, extreme('arg_min')),
-  aggregate(['~argMax', '2'], first, extreme('arg_max')),
-  aggregate(['avgWeighted', '2'], floatOf, lowerWeightedMean),
-  aggregate(['topK', '1'], listType, topK, { params: '0-1' }),
-  aggregate(['~median|medianBFloat16', '1'], timeOrFloat, quantile('quantile_cont', 0.5), {
+  aggregateLine(['json_agg', '1'], nonNull(STRING), jsonAgg),
+  aggregateLine(['string_agg|groupConcat', '2'], nonNull(withNull(STRING)), stringAgg),
+  aggregateLine(['every', '1'], nonNull(TRUTH), everyRow),
+  aggregateLine(['groupBitAnd', '1'], typeOfFirst, engine('bit_and')),
+  aggregateLine(['groupBitOr', '1'], typeOfFirst, engine('bit_or')),
+  aggregateLine(['groupBitXor', '1'], typeOfFirst, engine('bit_xor')),
+  aggregateLine(['groupBitmap', '1'], nonNull(UINT64), distinctCount),
+  aggregateLine(['~argMin', '2'], typeOfFirst, extreme('arg_min')),
+  aggregateLine(['~argMax', '2'], typeOfFirst, extreme('arg_max')),
+  aggregateLine(['avgWeighted', '2'], floatOf, lowerWeightedMean),
+  aggregateLine(['topK', '1'], listType, topK, { params: '0-1' }),
+  aggregateLine(['~median|medianBFloat16', '1'], timeOrFloat, quantile('quantile_cont', 0.5), {
     over_list: quantileOfList(0.5),
   }),
-  aggregate(['medianTiming', '1'], floatOf, quantile('quantile_cont', 0.5), {
+  aggregateLine(['medianTiming', '1'], floatOf, quantile('quantile_cont', 0.5), {
     over_list: quantileOfList(0.5),
   }),
-  aggregate(['medianTDigest', '1'], timeOrFloat, quantile('approx_quantile', 0.5)),
-  aggregate(['medianExact|medianExactHigh', '1'], first, exact(0.5)),
-  aggregate(['medianExactLow', '1'], first, quantileElement),
-  aggregate(['~quantile', '1'], timeOrFloat, quantile('quantile_cont', null), {
+  aggregateLine(['medianTDigest', '1'], timeOrFloat, quantile('approx_quantile', 0.5)),
+  aggregateLine(['medianExact|medianExactHigh', '1'], typeOfFirst, exact(0.5)),
+  aggregateLine(['medianExactLow', '1'], typeOfFirst, quantileElement),
+  aggregateLine(['~quantile', '1'], timeOrFloat, quantile('quantile_cont', null), {
     params: '0-1',
     over_list: quantileOfList(null),
   }),
-  aggregate(['quantileTDigest', '1'], timeOrFloat, quantile('approx_quantile', null), {
+  aggregateLine(['quantileTDigest', '1'], timeOrFloat, quantile('approx_quantile', null), {
     params: '0-1',
   }),
-  aggregate(['quantileExact', '1'], first, exact(null), { params: '0-1' }),
-  aggregate(['quantiles', '1'], quantilesType, quantiles, {
+  aggregateLine(['quantileExact', '1'], typeOfFirst, exact(null), { params: '0-1' }),
+  aggregateLine(['quantiles', '1'], quantilesType, quantiles, {
     params: '1+',
     over_list: quantilesOfList,
   }),
-  aggregate(['simpleLinearRegression', '2'], nonNull(tupleType([FLOAT64, FLOAT64])), regression),
+  aggregateLine(
+    ['simpleLinearRegression', '2'],
+    nonNull(tupleType([FLOAT64, FLOAT64])),
+    regression,
+  ),
 ]
 
 /** Aggregates over a list by name, for callers such as `arrayReduce('sum', xs)`. */

@@ -105,7 +105,7 @@ function distinct(base: FunctionDef): FunctionDef {
   return {
     ...base,
     lower: (call, context) => {
-      if (call.aggregate === null) throw new Error(`${call.name} gathers no rows`)
+      if (call.aggregate === null) throw new Error(`${call.name} is no aggregate`)
       return base.lower({ ...call, aggregate: { ...call.aggregate, distinct: true } }, context)
     },
   }

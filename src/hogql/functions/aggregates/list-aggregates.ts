@@ -1,5 +1,5 @@
 /**
- * GROUPINGS: aggregates computed over the list of a group's values: differences, moving sums,
+ * LIST_BASED_AGGREGATES: aggregates computed over the list of a group's values: differences, moving sums,
  * overlaps, contingency, weighted medians.
  */
 
@@ -16,7 +16,14 @@ import {
   UNKNOWN,
   withNull,
 } from '../../types/types.ts'
-import { type FunctionDef, type Lowering, nonNull, type TypeRule, typeOf } from '../definition.ts'
+import {
+  type FunctionDef,
+  type Lowering,
+  nonNull,
+  type TypeRule,
+  typeOf,
+  typeOfFirst,
+} from '../definition.ts'
 import { asNumber, numberType } from '../numbers/arithmetic.ts'
 import { filterAggregate, listOf } from './aggregate-helpers.ts'
 import { aggregateLine } from './aggregate-line.ts'
@@ -192,7 +199,7 @@ const insertAt: Lowering = (call) => {
 }
 
 /** List aggregates. Adding one means adding a line. */
-export const GROUPINGS: readonly FunctionDef[] = [
+export const LIST_BASED_AGGREGATES: readonly FunctionDef[] = [
   aggregateLine(['deltaSum', '1'], sameNumber, deltaSum),
   aggregateLine(['deltaSumTimestamp', '2'], sameNumber, deltaSumTimestamp),
   aggregateLine(['groupArrayMovingSum', '1'], wideNumbers, movingSum, { params: '0-1' }),
@@ -241,7 +248,7 @@ export const GROUPINGS: readonly FunctionDef[] = [
   ),
   aggregateLine(
     ['medianExactWeighted|medianTimingWeighted|medianTDigestWeighted', '2'],
-    ({ args }) => typeOf(args[0]),
+    typeOfFirst,
     weightedMedian,
   ),
   aggregateLine(['medianDeterministic', '2'], timeOrFloat, determined),

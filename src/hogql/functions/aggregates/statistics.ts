@@ -2,11 +2,11 @@
 
 import type { Apply, ResolvedExpr } from '../../sql/ir.ts'
 import { bind, bindInt, joinFragments, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
-import { asFloat, cutDigits, defaultOf } from '../../types/convert.ts'
+import { asFloat, defaultOf, truncateDigits } from '../../types/convert.ts'
 import { arrayType, elementType, FLOAT64, type Type, UINT64, withNull } from '../../types/types.ts'
 import { isNullable, type Lowering, type OverList, type TypeRule, typeOf } from '../definition.ts'
 import { asNumber } from '../numbers/arithmetic.ts'
-import { aggregateCall, orEmpty, withoutNulls } from './aggregate-helpers.ts'
+import { aggregateCall, defaultOverNoRows, withoutNulls } from './aggregate-helpers.ts'
 
 /** The level of a quantile: the parameter, or the one in its name. */
 function level(call: Apply, fixed: number | null): ResolvedExpr {
@@ -24,7 +24,7 @@ export const quantilesType: TypeRule = (call) => arrayType(withNull(timeOrFloat(
 /** The engine's quantile of times, which is between two of them, cut to a whole one of the type. */
 function cutTime(between: ResolvedExpr, type: Type): ResolvedExpr {
   if (type.kind === 'date') return sql`(${between})::DATE`(type)
-  return cutDigits({ ...between, type })
+  return truncateDigits({ ...between, type })
 }
 
 function cutTimes(between: ResolvedExpr, type: Type): ResolvedExpr {
@@ -54,14 +54,14 @@ const stepOf = (precision: number): ResolvedExpr => bindInt(10 ** (6 - precision
 
 export const lowerMean: Lowering = (call) => {
   const found = aggregateCall('avg', call, [ticksOf(call.args[0])])
-  return orEmpty(fromTicks(found, call.type), call.type)
+  return defaultOverNoRows(fromTicks(found, call.type), call.type)
 }
 
 export const meanOfList: OverList = (list, { type }) => {
   const item: ResolvedExpr = { kind: 'local', id: -67, type: withNull(type) }
   const ticks = sql`list_transform(${list}, lambda ${item}: ${ticksOf(item)})`(arrayType(FLOAT64))
   const values = isTime(type) ? ticks : list
-  return orEmpty(fromTicks(sql`list_avg(${values})`(withNull(type)), type), type)
+  return defaultOverNoRows(fromTicks(sql`list_avg(${values})`(withNull(type)), type), type)
 }
 
 export function quantile(
@@ -74,7 +74,7 @@ export function quantile(
     // The engine's t-digest requires a 32-bit level.
     const quantile_level = name === 'approx_quantile' ? sql`(${at})::FLOAT`(FLOAT64) : at
     const found = aggregateCall(name, call, [value, quantile_level])
-    return orEmpty(cutTime(found, call.type), call.type)
+    return defaultOverNoRows(cutTime(found, call.type), call.type)
   }
 }
 
@@ -87,7 +87,7 @@ export function quantileOfList(fixed: number | null): OverList {
   return (list, { params, type }) => {
     const at = fixed === null ? (params[0] ?? bind(0.5, FLOAT64)) : bind(fixed, FLOAT64)
     const found = sql`list_aggregate(${list}, 'quantile_cont', ${at})`(withNull(type))
-    return orEmpty(cutTime(found, type), type)
+    return defaultOverNoRows(cutTime(found, type), type)
   }
 }
 
@@ -122,12 +122,15 @@ export const exact =
     const levels = sql`[${at}, least(${at} + 1e-9, 1)]`(arrayType(FLOAT64))
     const pair = aggregateCall('quantile_disc', call, [value, levels], arrayType(value.type))
     const count = aggregateCall('count', call, [value], UINT64)
-    return orEmpty(sql`ch_at_level(${pair}, ${at}, ${count})`(withNull(call.type)), call.type)
+    return defaultOverNoRows(
+      sql`ch_at_level(${pair}, ${at}, ${count})`(withNull(call.type)),
+      call.type,
+    )
   }
 
 /** The lower of the two middle elements. */
 export function quantileElement(call: Apply): ResolvedExpr {
-  return orEmpty(
+  return defaultOverNoRows(
     aggregateCall('quantile_disc', call, [call.args[0] ?? NULL_VALUE, bind(0.5, FLOAT64)]),
     call.type,
   )
@@ -143,7 +146,7 @@ export const lowerWeightedMean: Lowering = (given) => {
   const [value, weight] = call.args.map((arg) => asFloat(asNumber(arg)))
   if (value === undefined || weight === undefined) throw new Error('avgWeighted takes two')
   const total = aggregateCall('sum', call, [sql`(${value} * ${weight})`(FLOAT64)], FLOAT64)
-  return orEmpty(
+  return defaultOverNoRows(
     sql`(${total} / ${aggregateCall('sum', call, [weight], FLOAT64)})`(call.type),
     call.type,
   )
@@ -153,7 +156,7 @@ export const regression: Lowering = (call) => {
   const [x, y] = call.args.map((arg) => asFloat(asNumber(arg)))
   if (x === undefined || y === undefined) throw new Error('simpleLinearRegression takes two')
   const items = (['regr_slope', 'regr_intercept'] as const).map((name) =>
-    orEmpty(aggregateCall(name, call, [y, x], FLOAT64), FLOAT64),
+    defaultOverNoRows(aggregateCall(name, call, [y, x], FLOAT64), FLOAT64),
   )
   return { kind: 'tuple', items, type: call.type }
 }

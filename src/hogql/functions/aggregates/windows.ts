@@ -12,6 +12,7 @@ import {
   readArity,
   type TypeRule,
   typeOf,
+  typeOfFirst,
 } from '../definition.ts'
 
 function window(names: string, arity: string, returns: TypeRule, lower: Lowering): FunctionDef {
@@ -36,7 +37,6 @@ const maybeFirst: TypeRule = ({ args }) => {
   const type = typeOf(args[0])
   return args.length < 3 ? withNull(type) : type
 }
-const first: TypeRule = ({ args }) => typeOf(args[0])
 
 /** ClickHouse's frame-bound forms return the type's default where the frame has no such row; without a frame it ends at the current row. */
 const inFrame =
@@ -64,21 +64,19 @@ const ofFrame =
 /** The first or last value of a frame that is not NULL, as ClickHouse's aggregates `any` and `anyLast`. */
 const valueOfFrame = (name: EngineAggregate): Lowering => ofFrame(name, { ignores_nulls: true })
 
-const typeOverFrame = (type: Type): TypeRule => nonNull(type)
-
 /** Window functions. Aggregates with OVER are in AGGREGATES. */
 export const WINDOWS: readonly FunctionDef[] = [
-  window('row_number|rowNumber', '0', typeOverFrame(UINT64), lowerToAggregate('row_number')),
-  window('rank', '0', typeOverFrame(UINT64), lowerToAggregate('rank')),
-  window('dense_rank|denseRank', '0', typeOverFrame(UINT64), lowerToAggregate('dense_rank')),
-  window('percent_rank|percentRank', '0', typeOverFrame(FLOAT64), lowerToAggregate('percent_rank')),
-  window('cume_dist', '0', typeOverFrame(FLOAT64), lowerToAggregate('cume_dist')),
-  window('ntile', '1', typeOverFrame(UINT64), lowerToAggregate('ntile')),
-  window('first_value|firstValue', '1', first, valueOfFrame('first_value')),
-  window('last_value|lastValue', '1', first, valueOfFrame('last_value')),
-  window('nth_value|nthValue', '2', first, ofFrame('nth_value')),
+  window('row_number|rowNumber', '0', nonNull(UINT64), lowerToAggregate('row_number')),
+  window('rank', '0', nonNull(UINT64), lowerToAggregate('rank')),
+  window('dense_rank|denseRank', '0', nonNull(UINT64), lowerToAggregate('dense_rank')),
+  window('percent_rank|percentRank', '0', nonNull(FLOAT64), lowerToAggregate('percent_rank')),
+  window('cume_dist', '0', nonNull(FLOAT64), lowerToAggregate('cume_dist')),
+  window('ntile', '1', nonNull(UINT64), lowerToAggregate('ntile')),
+  window('first_value|firstValue', '1', typeOfFirst, valueOfFrame('first_value')),
+  window('last_value|lastValue', '1', typeOfFirst, valueOfFrame('last_value')),
+  window('nth_value|nthValue', '2', typeOfFirst, ofFrame('nth_value')),
   window('lag', '1-3', maybeFirst, lowerToAggregate('lag')),
   window('lead', '1-3', maybeFirst, lowerToAggregate('lead')),
-  window('lagInFrame', '1-3', first, inFrame('lag')),
-  window('leadInFrame', '1-3', first, inFrame('lead')),
+  window('lagInFrame', '1-3', typeOfFirst, inFrame('lag')),
+  window('leadInFrame', '1-3', typeOfFirst, inFrame('lead')),
 ]

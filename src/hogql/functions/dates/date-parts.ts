@@ -144,7 +144,7 @@ export function engineFormat(format: string): string {
 }
 
 /** Truncates a local time or date to a unit; constants at compile time. */
-export function cutLocal(local: ResolvedExpr, unit: IntervalUnit, type: Type): ResolvedExpr {
+export function truncateLocal(local: ResolvedExpr, unit: IntervalUnit, type: Type): ResolvedExpr {
   const as_date = type.kind === 'date'
   if (local.kind === 'value' && isTimeValue(local.value)) {
     const is_days = local.type.kind === 'date' && typeof local.value === 'bigint'

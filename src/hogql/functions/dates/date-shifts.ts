@@ -17,7 +17,7 @@ import {
 } from '../definition.ts'
 import { intervalOf, nullableLike, readUnit } from './date-parts.ts'
 
-function movedType(
+function shiftedType(
   value: ResolvedExpr | undefined,
   unit: IntervalUnit,
   context: CompileContext,
@@ -31,7 +31,7 @@ function movedType(
 /** `addDays(date, n)` and the functions of other units, and their inverses. */
 export function shifts(unit: IntervalUnit): readonly FunctionDef[] {
   const returns: TypeRule = ({ args, context }) =>
-    nullableLike(movedType(args[0], unit, context), args)
+    nullableLike(shiftedType(args[0], unit, context), args)
   const lower =
     (minus: boolean): Lowering =>
     (call, context) => {
@@ -55,7 +55,7 @@ function timeOf(value: ResolvedExpr, context: CompileContext): ResolvedExpr {
 }
 
 /** `dateAdd(unit, n, date)` and `dateAdd(date, interval)`. */
-export const addedType: TypeRule = ({ args, context }) => {
+export const dateAddType: TypeRule = ({ args, context }) => {
   const [first, second, third] = args
   const unit =
     third === undefined
@@ -63,7 +63,7 @@ export const addedType: TypeRule = ({ args, context }) => {
         ? second.type.unit
         : 'Day'
       : (readUnit(first) ?? 'Day')
-  return nullableLike(movedType(third ?? first, unit, context), args)
+  return nullableLike(shiftedType(third ?? first, unit, context), args)
 }
 
 export const dateAdd =

@@ -4,7 +4,7 @@ import { DAY_S, DAY_US } from '../../../time.ts'
 import type { CompileContext } from '../../context.ts'
 import type { Apply, ResolvedExpr } from '../../sql/ir.ts'
 import { bind, bindInt, constantInt, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
-import { cutsInUtc, fromLocal, toLocal } from '../../times/local-time.ts'
+import { fromLocal, toLocal, truncatesInUtc } from '../../times/local-time.ts'
 import { isTimeValue, shiftBy } from '../../times/relative-time.ts'
 import { asInstant } from '../../types/convert.ts'
 import { DATE, dateTimeType, type IntervalUnit, type Type } from '../../types/types.ts'
@@ -12,11 +12,11 @@ import { refuseArguments, requireConstant } from '../argument-errors.ts'
 import { type Lowering, type TypeRule, typeOf } from '../definition.ts'
 import {
   bucketOrigin,
-  cutLocal,
   intervalOf,
   localOf,
   nullableLike,
   readUnit,
+  truncateLocal,
   zoneOf,
 } from './date-parts.ts'
 
@@ -39,8 +39,8 @@ export function startOfStep(unit: 'Hour' | 'Minute' | 'Second', step_s: number):
   return (call, context) => {
     const value = asInstant(call.args[0] ?? NULL_VALUE, context.timezone, context)
     const timezone = zoneOf(value, context)
-    if (cutsInUtc(timezone, step_s, context)) return cutLocal(value, unit, call.type)
-    return fromLocal(cutLocal(toLocal(value, context), unit, call.type), timezone, context)
+    if (truncatesInUtc(timezone, step_s, context)) return truncateLocal(value, unit, call.type)
+    return fromLocal(truncateLocal(toLocal(value, context), unit, call.type), timezone, context)
   }
 }
 
@@ -51,14 +51,14 @@ export function startOfMinutes(minutes: 5 | 10 | 15 | 30): Lowering {
     const bucket = (at: ResolvedExpr): ResolvedExpr =>
       sql`time_bucket(${width}, ${at}, ${bucketOrigin('Minute')})`(call.type)
     const timezone = zoneOf(value, context)
-    if (cutsInUtc(timezone, minutes * 60, context)) return bucket(value)
+    if (truncatesInUtc(timezone, minutes * 60, context)) return bucket(value)
     return fromLocal(bucket(toLocal(value, context)), timezone, context)
   }
 }
 
 export const startOfDay: Lowering = (call, context) => {
   const value = call.args[0] ?? NULL_VALUE
-  const local = cutLocal(localOf(value, context), 'Day', call.type)
+  const local = truncateLocal(localOf(value, context), 'Day', call.type)
   return fromLocal(local, zoneOf(value, context), context)
 }
 
@@ -84,7 +84,7 @@ function clampStart(start: ResolvedExpr, { is_within_date, type }: Apply): Resol
 /** Truncates to a week or longer; the result is a date. */
 export function startDate(unit: 'Month' | 'Quarter' | 'Week' | 'Year'): Lowering {
   return (call, context) =>
-    clampStart(cutLocal(localOf(call.args[0], context), unit, call.type), call)
+    clampStart(truncateLocal(localOf(call.args[0], context), unit, call.type), call)
 }
 
 /** Mode 0 and other even modes start weeks on Sunday; without a mode the project's setting applies. */
@@ -98,10 +98,10 @@ export const startOfWeek: Lowering = (call, context) => clampStart(weekStart(cal
 
 const weekStart: Lowering = (call, context) => {
   const local = localOf(call.args[0], context)
-  if (weekStartsMonday(call.args[1], context)) return cutLocal(local, 'Week', call.type)
+  if (weekStartsMonday(call.args[1], context)) return truncateLocal(local, 'Week', call.type)
   if (local.kind === 'value' && isTimeValue(local.value)) {
     const day = local.type.kind === 'date' ? 1n : DAY_US
-    const monday = cutLocal({ ...local, value: shiftBy(local.value, day) }, 'Week', call.type)
+    const monday = truncateLocal({ ...local, value: shiftBy(local.value, day) }, 'Week', call.type)
     if (monday.kind === 'value' && typeof monday.value === 'bigint') {
       return bind(monday.value - 1n, call.type)
     }
@@ -118,7 +118,7 @@ export const lastDayOfWeek: Lowering = (call, context) => {
 export const dateLike: TypeRule = ({ args }) => nullableLike(DATE, args)
 
 /** Weeks and longer units give dates, shorter ones instants. */
-function cutType(
+function truncatedType(
   unit: IntervalUnit | null,
   args: readonly ResolvedExpr[],
   context: CompileContext,
@@ -130,7 +130,7 @@ function cutType(
 
 /** A truncated instant has the wide type of its kind. */
 export const truncType: TypeRule = ({ args, context }) => {
-  const type = cutType(readUnit(args[0]), args, context)
+  const type = truncatedType(readUnit(args[0]), args, context)
   const cut = typeOf(args[1])
   const is_narrow = cut.kind === 'datetime' && cut.precision === 0 && cut.wide !== true
   if (cut.kind === 'date' || is_narrow) return type
@@ -170,7 +170,7 @@ const unitOfWidth = ({ type }: ResolvedExpr): IntervalUnit =>
 export const intervalType: TypeRule = ({ args, context }) => {
   const [value = NULL_VALUE, width = NULL_VALUE, origin] = args
   const unit = unitOfWidth(width)
-  if (origin === undefined) return cutType(unit, args, context)
+  if (origin === undefined) return truncatedType(unit, args, context)
   const of_days = value.type.kind === 'date' && !(unit in HOURS_OR_LESS)
   const type = value.type.kind === 'datetime' ? value.type : dateTimeType(context.timezone, 0)
   return nullableLike(of_days ? DATE : type, args)
@@ -218,7 +218,7 @@ export const startOfInterval: Lowering = (call, context) => {
   const is_cut_by_day = unit === 'Hour' && (step_s === null || DAY_S % step_s !== 0)
   if (step_s !== null && !is_cut_by_day && value.type.kind !== 'date') {
     const instant = asInstant(value, context.timezone, context)
-    if (unit !== 'Hour' || cutsInUtc(zoneOf(instant, context), step_s, context))
+    if (unit !== 'Hour' || truncatesInUtc(zoneOf(instant, context), step_s, context))
       return sql`time_bucket(${width}, ${instant}, ${bucketOrigin(unit)})`(call.type)
   }
   const local = sql`(${localOf(value, context)})::TIMESTAMP`(call.type)

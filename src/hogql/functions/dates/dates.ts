@@ -5,7 +5,7 @@
 
 import type { ResolvedExpr } from '../../sql/ir.ts'
 import { bind, bindText, constantText, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
-import { cutsInUtc, dateOf, fromLocal, offsetOf } from '../../times/local-time.ts'
+import { dateOf, fromLocal, offsetOf, truncatesInUtc } from '../../times/local-time.ts'
 import { nowIn } from '../../times/zones.ts'
 import { asDate, asInstant, convert, instantOfSeconds } from '../../types/convert.ts'
 import {
@@ -41,7 +41,7 @@ import {
   yearWeek,
 } from './date-names.ts'
 import { localOf, nullableLike, readUnit, zoneNamed, zoneOf } from './date-parts.ts'
-import { addedType, dateAdd, shifts } from './date-shifts.ts'
+import { dateAdd, dateAddType, shifts } from './date-shifts.ts'
 import {
   clampDate,
   dateLike,
@@ -58,21 +58,21 @@ import {
   startOfWeek,
   truncType,
 } from './date-starts.ts'
-import { countedSmall } from './subsecond-units.ts'
+import { withSubsecondUnits } from './subsecond-units.ts'
 
 const UINT16 = intType(16, false)
 const UINT32 = intType(32, false)
 
 /** A part of the local time. */
 function part(names: string, type: Type, text: string): FunctionDef {
-  const spell = printedAs(text)
+  const print = printedAs(text)
   return scalar(names, '1-2', asDeclared(type), (call, context) =>
-    spell({ ...call, args: [localOf(call.args[0], context)] }, context),
+    print({ ...call, args: [localOf(call.args[0], context)] }, context),
   )
 }
 
 /** The first or last day of a span of the local clock. */
-function edge(names: string, text: string): FunctionDef {
+function boundaryDay(names: string, text: string): FunctionDef {
   const print = printedAs(text)
   return scalar(names, '1-2', asDeclared(DATE), (call, context) =>
     clampDate(print({ ...call, args: [localOf(call.args[0], context)] }, context), call.type),
@@ -96,7 +96,7 @@ const dateDiff: Lowering = (call, context) => {
   if (unit === 'Hour' || unit === 'Minute' || unit === 'Second') {
     const [x = NULL_VALUE, y = NULL_VALUE] = [from, to].map((value) => {
       const instant = asInstant(value, context.timezone, context)
-      const whole = cutsInUtc(zoneOf(instant, context), UNIT_SECONDS[unit], context)
+      const whole = truncatesInUtc(zoneOf(instant, context), UNIT_SECONDS[unit], context)
       return whole ? instant : localOf(instant, context)
     })
     return sql`date_diff(${bindText(unit.toLowerCase())}, ${x}, ${y})`(call.type)
@@ -202,8 +202,8 @@ export const DATES: readonly FunctionDef[] = [
   part('toYYYYMMDD', UINT32, '(year($1) * 10000 + month($1) * 100 + day($1))'),
   part('toYYYYMMDDhhmmss', UINT64, "strftime($1, '%Y%m%d%H%M%S')::BIGINT"),
   part('monthName', STRING, 'monthname($1)'),
-  edge('toStartOfISOYear', 'ch_start_of_isoyear($1)'),
-  edge('toLastDayOfMonth|last_day', 'last_day($1)'),
+  boundaryDay('toStartOfISOYear', 'ch_start_of_isoyear($1)'),
+  boundaryDay('toLastDayOfMonth|last_day', 'last_day($1)'),
   scalar('toWeek|week', '1-3', asDeclared(UINT8), week),
   scalar('toYearWeek|yearweek', '1-3', asDeclared(UINT32), yearWeek),
   scalar('toUnixTimestamp', '1-2', asDeclared(UINT32), unixSeconds),
@@ -231,15 +231,15 @@ export const DATES: readonly FunctionDef[] = [
     '~dateDiff|date_diff|TIMESTAMPDIFF',
     '3-4',
     asDeclared(INT64),
-    countedSmall('date_diff', dateDiff),
+    withSubsecondUnits('date_diff', dateDiff),
   ),
-  scalar('age', '3', asDeclared(INT64), countedSmall('date_sub', age)),
+  scalar('age', '3', asDeclared(INT64), withSubsecondUnits('date_sub', age)),
   scalar('~dateTrunc|date_trunc', '2-3', truncType, dateTrunc),
-  scalar('~dateAdd|date_add|timeStampAdd|timestamp_add', '2-3', addedType, dateAdd(false)),
+  scalar('~dateAdd|date_add|timeStampAdd|timestamp_add', '2-3', dateAddType, dateAdd(false)),
   scalar(
     '~dateSub|date_sub|date_subtract|timeStampSub|timestamp_sub',
     '2-3',
-    addedType,
+    dateAddType,
     dateAdd(true),
   ),
   scalar('~date_part', '2', partType, datePart),

@@ -23,7 +23,7 @@ export function subsecondUnit(name: string): string | null {
 }
 
 /** `dateDiff` and `age` in such units, on instants; other units use `lower`. */
-export function countedSmall(engine: 'date_diff' | 'date_sub', lower: Lowering): Lowering {
+export function withSubsecondUnits(engine: 'date_diff' | 'date_sub', lower: Lowering): Lowering {
   return (call, context) => {
     const [name, from = NULL_VALUE, to = NULL_VALUE] = call.args
     const unit = subsecondUnit(constantText(name) ?? '')

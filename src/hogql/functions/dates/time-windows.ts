@@ -16,7 +16,7 @@ function startOf(call: Apply, width: ResolvedExpr, context: CompileContext): Res
   return startOfInterval({ ...call, args: [at, width] }, context)
 }
 
-function moveTime(
+function shiftedTime(
   name: 'minus' | 'plus',
   at: ResolvedExpr,
   by: ResolvedExpr,
@@ -27,19 +27,19 @@ function moveTime(
 
 const tumbleStart: Lowering = (call, context) => startOf(call, call.args[1] ?? NULL_VALUE, context)
 const tumbleEnd: Lowering = (call, context) =>
-  moveTime('plus', tumbleStart(call, context), call.args[1] ?? NULL_VALUE, context)
+  shiftedTime('plus', tumbleStart(call, context), call.args[1] ?? NULL_VALUE, context)
 
 /** The first of the overlapping windows: it ends where the hop of the instant ends. */
 const hopEnd: Lowering = (call, context) => {
   const [, step = NULL_VALUE] = call.args
-  return moveTime('plus', startOf(call, step, context), step, context)
+  return shiftedTime('plus', startOf(call, step, context), step, context)
 }
 const hopStart: Lowering = (call, context) =>
-  moveTime('minus', hopEnd(call, context), call.args[2] ?? NULL_VALUE, context)
+  shiftedTime('minus', hopEnd(call, context), call.args[2] ?? NULL_VALUE, context)
 
 const pair: TypeRule = (call) => tupleType([instantLike(call), instantLike(call)])
 
-function both(start: Lowering, end: Lowering): Lowering {
+function startAndEnd(start: Lowering, end: Lowering): Lowering {
   return (call, context) => {
     const type: Type = call.type.kind === 'tuple' ? (call.type.items[0] ?? call.type) : call.type
     const one = { ...call, type }
@@ -67,10 +67,10 @@ const binType: TypeRule = (call) => intervalType({ ...call, args: inOrder(call.a
 export const TIME_WINDOWS: readonly FunctionDef[] = [
   scalar('tumbleStart', '2', instantLike, tumbleStart),
   scalar('tumbleEnd', '2', instantLike, tumbleEnd),
-  scalar('tumble', '2', pair, both(tumbleStart, tumbleEnd)),
+  scalar('tumble', '2', pair, startAndEnd(tumbleStart, tumbleEnd)),
   scalar('hopStart', '3', instantLike, hopStart),
   scalar('hopEnd', '3', instantLike, hopEnd),
-  scalar('hop', '3', pair, both(hopStart, hopEnd)),
+  scalar('hop', '3', pair, startAndEnd(hopStart, hopEnd)),
   scalar('timeSlots', '2-3', slotsType, slots),
   scalar('date_bin', '3', binType, bin),
 ]

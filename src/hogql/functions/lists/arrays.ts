@@ -40,9 +40,9 @@ import {
   scalar,
   type TypeRule,
   typeOf,
+  typeOfFirst,
 } from '../definition.ts'
 
-const first: TypeRule = ({ args }) => typeOf(args[0])
 const truth = asDeclared(TRUTH)
 const index = asDeclared(UINT64)
 
@@ -65,8 +65,6 @@ function convertToCommonType(
   const common = superType(call.args.map((arg) => arg.type))
   return call.args.map((arg) => convert(arg, common, context))
 }
-
-const commonType: TypeRule = ({ args }) => superType(args.map(typeOf))
 
 const concat: Lowering = (call, context) =>
   joinFragments(['list_concat(', ', ', ')'], convertToCommonType(call, context), call.type)
@@ -105,10 +103,8 @@ const hasAll: Lowering = (call, context) => {
   )
 }
 
-const both =
-  (name: 'ch_has_substr'): Lowering =>
-  (call, context) =>
-    joinFragments([`${name}(`, ', ', ')'], convertToCommonType(call, context), call.type)
+const hasSubstr: Lowering = (call, context) =>
+  joinFragments(['ch_has_substr(', ', ', ')'], convertToCommonType(call, context), call.type)
 
 /** The searched value of `has`, `indexOf`, converted to the element type. */
 function needle(
@@ -243,27 +239,27 @@ const bitmap = arrayType(UINT64)
 export const ARRAYS: readonly FunctionDef[] = [
   scalar('~array', '0+', array, lowerArray),
   scalar('~range', '1-3', arrayOf(sameAsAll), range),
-  scalar('arrayConcat', '1+', commonType, concat),
+  scalar('arrayConcat', '1+', sameAsAll, concat),
   scalar('arrayElement', '2', elementRule, element),
   scalar('has', '2', nonNull(TRUTH), has),
   scalar('hasAll', '2', truth, hasAll),
   scalar('hasAny', '2', truth, hasAny),
-  scalar('hasSubstr', '2', truth, both('ch_has_substr')),
+  scalar('hasSubstr', '2', truth, hasSubstr),
   scalar('indexOf', '2', nonNull(UINT64), indexOf),
   scalar('countEqual', '2', nonNull(UINT64), countEqual),
   scalar('arrayEnumerate', '1', nonNull(arrayType(UINT32)), 'range(1, len($1) + 1)'),
   scalar('arrayEnumerateUniq', '1', nonNull(arrayType(UINT32)), 'ch_enumerate_uniq($1)'),
   scalar('arrayEnumerateDense', '1', nonNull(arrayType(UINT32)), 'ch_enumerate_dense($1)'),
-  scalar('arrayPopBack', '1', first, '($1)[:-2]'),
-  scalar('arrayPopFront', '1', first, '($1)[2:]'),
+  scalar('arrayPopBack', '1', typeOfFirst, '($1)[:-2]'),
+  scalar('arrayPopFront', '1', typeOfFirst, '($1)[2:]'),
   scalar('arrayPushBack', '2', pushedType, (call, context) =>
     sql`list_append(${push(call, context).list}, ${push(call, context).item})`(call.type),
   ),
   scalar('arrayPushFront', '2', pushedType, (call, context) =>
     sql`list_prepend(${push(call, context).item}, ${push(call, context).list})`(call.type),
   ),
-  scalar('arrayResize', '2-3', first, resize),
-  scalar('arraySlice', '2-3', first, slice),
+  scalar('arrayResize', '2-3', typeOfFirst, resize),
+  scalar('arraySlice', '2-3', typeOfFirst, slice),
   scalar('arrayUniq', '1+', nonNull(UINT32), (call) =>
     call.args.length === 1
       ? sql`len(ch_array_distinct(${call.args[0] ?? NULL_VALUE}))`(call.type)
@@ -277,11 +273,11 @@ export const ARRAYS: readonly FunctionDef[] = [
     distinctType,
     'ch_array_distinct(list_filter($1, lambda e: e IS NOT NULL))',
   ),
-  scalar('arrayIntersect', '1+', commonType, intersect),
+  scalar('arrayIntersect', '1+', sameAsAll, intersect),
   scalar('arrayReduce', '2', reduceType, reduce),
-  scalar('arrayReverse', '1', first, 'list_reverse($1)'),
+  scalar('arrayReverse', '1', typeOfFirst, 'list_reverse($1)'),
   scalar('arrayFlatten|flatten', '1', flattenType, flatten),
-  scalar('arrayCompact', '1', first, 'ch_array_compact($1)'),
+  scalar('arrayCompact', '1', typeOfFirst, 'ch_array_compact($1)'),
   scalar('arrayZip', '1+', zipType, zip),
   scalar(
     'arrayWithConstant',
@@ -289,8 +285,8 @@ export const ARRAYS: readonly FunctionDef[] = [
     ({ args }) => arrayType(typeOf(args[1])),
     'list_transform(ch_range(0, $1, 1), lambda e: $2)',
   ),
-  scalar('arrayRotateLeft', '2', first, 'ch_array_rotate($1, $2)'),
-  scalar('arrayRotateRight', '2', first, 'ch_array_rotate($1, -($2))'),
+  scalar('arrayRotateLeft', '2', typeOfFirst, 'ch_array_rotate($1, $2)'),
+  scalar('arrayRotateRight', '2', typeOfFirst, 'ch_array_rotate($1, -($2))'),
   scalar('arrayCumSumNonNegative', '1', cumulative, 'ch_cumsum_nonneg($1)'),
   scalar('arrayDifference', '1', differences, 'ch_array_difference($1)'),
   scalar('arrayProduct', '1', nonNull(FLOAT64), 'coalesce(list_product($1), 1)::DOUBLE'),

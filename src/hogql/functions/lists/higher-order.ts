@@ -90,7 +90,7 @@ const firstList: TypeRule = (call) => partsOf(call.args).lists[0]?.type ?? UNKNO
 const keptElement: TypeRule = (call) => elementType(firstList(call))
 const nestedType: TypeRule = (call) => arrayType(firstList(call))
 
-const filter: Lowering = (call) => {
+function filter(call: Apply): ResolvedExpr {
   const { lists } = partsOf(call.args)
   const list = subject(call)
   if (lists.length <= 1) {
@@ -101,13 +101,8 @@ const filter: Lowering = (call) => {
   return sql`ch_array_keep(${list}, ${mask(call)})`(call.type)
 }
 
-const atFirst: Lowering = (call) =>
-  orDefault(sql`(${filter(call, NO_CONTEXT)})[1]`(call.type), call.type)
-const atLast: Lowering = (call) =>
-  orDefault(sql`(${filter(call, NO_CONTEXT)})[-1]`(call.type), call.type)
-
-/** `filter` does not use the context. */
-const NO_CONTEXT = {} as Parameters<Lowering>[1]
+const atFirst: Lowering = (call) => orDefault(sql`(${filter(call)})[1]`(call.type), call.type)
+const atLast: Lowering = (call) => orDefault(sql`(${filter(call)})[-1]`(call.type), call.type)
 
 const sumType: TypeRule = (call) => {
   const of = returnedType(call)

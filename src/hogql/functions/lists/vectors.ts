@@ -1,4 +1,4 @@
-/** SERIES: functions of whole vectors, maps and tuples. */
+/** VECTORS: functions of whole vectors, maps and tuples. */
 
 import { memoizeValue } from '../../../memoize.ts'
 import type { ResolvedExpr } from '../../sql/ir.ts'
@@ -68,7 +68,7 @@ const signedMap: TypeRule = (call) => {
   return type.kind === 'map' && type.value.kind === 'int' ? { ...type, value: INT64 } : type
 }
 
-function addVectors(sign: 1 | -1): Lowering {
+function mergeMaps(sign: 1 | -1): Lowering {
   return (call) => {
     const [first = NULL_VALUE, ...others] = call.args
     return others.reduce<ResolvedExpr>(
@@ -141,7 +141,7 @@ const taggedType: TypeRule = ({ args }) =>
   tupleType([STRING, STRING, ...args.flatMap((arg) => [STRING, arg.type])])
 
 /** Vector, map and tuple functions. Adding one means adding a line. */
-export const SERIES: readonly FunctionDef[] = [
+export const VECTORS: readonly FunctionDef[] = [
   scalar(
     'L1Normalize|normalizeL1',
     '1',
@@ -171,8 +171,8 @@ export const SERIES: readonly FunctionDef[] = [
       call.type,
     ),
   ),
-  scalar('mapAdd', '2+', summedMap, addVectors(1)),
-  scalar('mapSubtract', '2+', signedMap, addVectors(-1)),
+  scalar('mapAdd', '2+', summedMap, mergeMaps(1)),
+  scalar('mapSubtract', '2+', signedMap, mergeMaps(-1)),
   scalar('mapPopulateSeries', '1-2', sameAsFirst, populate),
   scalar(
     'bitmapTransform',

@@ -1,4 +1,4 @@
-/** Arithmetic: the four operators over numbers, dates, intervals and tuples, rounding, mathematics, bits. */
+/** ARITHMETIC: the four operators over numbers, dates, intervals and tuples, and the functions of mathematics. */
 
 import type { Apply, ResolvedExpr } from '../../sql/ir.ts'
 import { sql } from '../../sql/sql-fragments.ts'
@@ -25,6 +25,7 @@ import {
   isNullable,
   type Lowering,
   nonNull,
+  printedAs,
   sameAsAll,
   scalar,
   type TypedCall,
@@ -83,7 +84,7 @@ const quotientOrZero: TypeRule = (call) => withNull(quotient(call), call.args.so
 
 /** Division of integers, whose digits beyond 2^53 a DOUBLE would lose, and of other numbers. */
 function divideWhole(integers: string, numbers: string): Lowering {
-  const [ofIntegers, ofNumbers] = [scalarOf(integers), scalarOf(numbers)]
+  const [ofIntegers, ofNumbers] = [printedAs(integers), printedAs(numbers)]
   return (call, context) =>
     call.args.every(({ type }) => type.kind === 'int')
       ? ofIntegers(call, context)
@@ -128,18 +129,8 @@ function float(call: TypedCall): Type {
   return withNull(FLOAT64, call.args.some(isNullable))
 }
 
-/** A function of one float that returns NaN or infinity outside its domain, where the engine fails. */
-function guardDomain(name: string, bad: string): FunctionDef {
-  return scalar(`~${name}`, '1', float, onNumbers(scalarOf(bad)))
-}
-
-function scalarOf(text: string): Lowering {
-  const def = scalar('guarded', '1', float, text)
-  return def.lower
-}
-
 function floatFunction(names: string, arity: string, text: string): FunctionDef {
-  return scalar(names, arity, float, onNumbers(scalarOf(text)))
+  return scalar(names, arity, float, onNumbers(printedAs(text)))
 }
 
 const negate: Lowering = (call, context) => {
@@ -168,12 +159,15 @@ const extreme =
     )
   }
 
-/** Numeric functions. Adding one means adding a line. */
+/**
+ * Numeric functions. Adding one means adding a line. The macros `ch_ln`, `ch_sqrt`, … give NaN or infinity outside of the
+ * function's domain, where the engine fails.
+ */
 export const ARITHMETIC: readonly FunctionDef[] = [
   scalar('plus', '2', addTypes, lowerSum),
   scalar('minus', '2', addTypes, lowerSum),
   scalar('multiply', '2', product, onNumbers(lowerSum)),
-  scalar('divide', '2', float, onNumbers(scalar('divide', '2', float, 'ch_divide($1, $2)').lower)),
+  scalar('divide', '2', float, onNumbers(printedAs('ch_divide($1, $2)'))),
   scalar(
     'intDiv',
     '2',
@@ -186,7 +180,7 @@ export const ARITHMETIC: readonly FunctionDef[] = [
     quotientOrZero,
     divideWhole('CASE WHEN $2 = 0 THEN 0 ELSE trunc($1 // $2) END', 'ch_intdivorzero($1, $2)'),
   ),
-  scalar('modulo|mod', '2', remainder, onNumbers(scalar('x', '2', float, '($1 % $2)').lower)),
+  scalar('modulo|mod', '2', remainder, onNumbers(printedAs('($1 % $2)'))),
   scalar(
     'moduloOrZero',
     '2',
@@ -195,7 +189,7 @@ export const ARITHMETIC: readonly FunctionDef[] = [
   ),
   scalar('positiveModulo|pmod', '2', positiveRemainder, '((($1 % $2) + abs($2)) % abs($2))'),
   scalar('negate', '1', negatedType, onNumbers(negate)),
-  scalar('~abs', '1', unsignedType, onNumbers(scalarOf('abs($1)'))),
+  scalar('~abs', '1', unsignedType, onNumbers(printedAs('abs($1)'))),
   scalar('gcd', '2', commonDivisor, 'gcd($1, $2)::BIGINT'),
   scalar('lcm', '2', commonDivisor, 'lcm($1, $2)::BIGINT'),
   scalar(
@@ -218,21 +212,21 @@ export const ARITHMETIC: readonly FunctionDef[] = [
   scalar('e', '0', nonNull(FLOAT64), 'exp(1.0::DOUBLE)'),
   scalar('~pi', '0', nonNull(FLOAT64), 'pi()'),
   floatFunction('~exp', '1', 'exp(($1)::DOUBLE)'),
-  guardDomain('log', 'ch_ln(($1)::DOUBLE)'),
-  guardDomain('ln', 'ch_ln(($1)::DOUBLE)'),
+  floatFunction('~log', '1', 'ch_ln(($1)::DOUBLE)'),
+  floatFunction('~ln', '1', 'ch_ln(($1)::DOUBLE)'),
   floatFunction('~exp2', '1', 'pow(2, $1)'),
-  guardDomain('log2', 'ch_log2(($1)::DOUBLE)'),
+  floatFunction('~log2', '1', 'ch_log2(($1)::DOUBLE)'),
   floatFunction('~exp10', '1', 'pow(10, $1)'),
-  guardDomain('log10', 'ch_log10(($1)::DOUBLE)'),
-  guardDomain('sqrt', 'ch_sqrt(($1)::DOUBLE)'),
+  floatFunction('~log10', '1', 'ch_log10(($1)::DOUBLE)'),
+  floatFunction('~sqrt', '1', 'ch_sqrt(($1)::DOUBLE)'),
   floatFunction('~cbrt', '1', 'ch_cbrt($1)'),
   floatFunction('lgamma', '1', 'lgamma($1)'),
   floatFunction('tgamma', '1', 'gamma($1)'),
   floatFunction('~sin', '1', 'sin($1)'),
   floatFunction('~cos', '1', 'cos($1)'),
   floatFunction('~tan', '1', 'tan($1)'),
-  guardDomain('asin', 'ch_asin(($1)::DOUBLE)'),
-  guardDomain('acos', 'ch_acos(($1)::DOUBLE)'),
+  floatFunction('~asin', '1', 'ch_asin(($1)::DOUBLE)'),
+  floatFunction('~acos', '1', 'ch_acos(($1)::DOUBLE)'),
   floatFunction('~atan', '1', 'atan($1)'),
   floatFunction('~pow|power', '2', 'pow(($1)::DOUBLE, $2)'),
   scalar('intExp2', '1', asDeclared(UINT64), 'ch_int_exp2($1)'),
@@ -245,7 +239,7 @@ export const ARITHMETIC: readonly FunctionDef[] = [
   floatFunction('atan2', '2', 'atan2($1, $2)'),
   floatFunction('hypot', '2', 'sqrt(pow($1, 2) + pow($2, 2))'),
   floatFunction('log1p', '1', 'ch_ln(1 + ($1)::DOUBLE)'),
-  scalar('~sign', '1', asDeclared(intType(8, true)), onNumbers(scalarOf('sign($1)::BIGINT'))),
+  scalar('~sign', '1', asDeclared(intType(8, true)), onNumbers(printedAs('sign($1)::BIGINT'))),
   floatFunction('~degrees', '1', 'degrees($1)'),
   floatFunction('~radians', '1', 'radians($1)'),
   scalar(

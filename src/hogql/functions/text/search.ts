@@ -22,11 +22,11 @@ import {
   scalar,
 } from '../definition.ts'
 import { mayMatchEmpty } from './empty-match.ts'
-import { asciiLower, fullLower } from './letters.ts'
+import { asciiLower, fullLower } from './letter-case.ts'
 
 const position = asDeclared(UINT64)
 const truth = asDeclared(TRUTH)
-const none = nonNull(TRUTH)
+const never_null = nonNull(TRUTH)
 
 /** `position(haystack, needle[, start])`, case-sensitive or folded. */
 function find(fold: (text: ResolvedExpr) => ResolvedExpr, swapped = false): Lowering {
@@ -110,7 +110,7 @@ function match(options: 's' | 'si', negated: boolean): Lowering {
 
 /** The operators `=~` and others: null-safe, while the function `match` returns NULL for NULL. */
 function operator(name: string, lowering: Lowering): FunctionDef {
-  return { ...scalar(name, '2', none, lowering), is_internal: true }
+  return { ...scalar(name, '2', never_null, lowering), is_internal: true }
 }
 
 /** Whether a pattern has a capturing group: `extract` returns the group then. */
@@ -166,7 +166,7 @@ const regexpExtract: Lowering = (call, context) => {
 type Needles = (haystack: ResolvedExpr, needles: ResolvedExpr, type: Type) => ResolvedExpr
 
 /** Functions of a text and several needles, in their four variants. */
-function functionsOfNeedles(name: string, returns: Type, build: Needles): readonly FunctionDef[] {
+function multiSearch(name: string, returns: Type, build: Needles): readonly FunctionDef[] {
   const lowering =
     (fold: (text: ResolvedExpr) => ResolvedExpr): Lowering =>
     (call, context) => {
@@ -246,10 +246,10 @@ export const SEARCH: readonly FunctionDef[] = [
   scalar('~locate', '2-3', position, find(keepCase, true)),
   scalar('positionCaseInsensitive', '2-3', position, find(asciiLower)),
   scalar('positionCaseInsensitiveUTF8', '2-3', position, find(fullLower)),
-  scalar('like', '2', none, like({ negated: false, any_case: false })),
-  scalar('ilike', '2', none, like({ negated: false, any_case: true })),
-  scalar('notLike', '2', none, like({ negated: true, any_case: false })),
-  scalar('notILike', '2', none, like({ negated: true, any_case: true })),
+  scalar('like', '2', never_null, like({ negated: false, any_case: false })),
+  scalar('ilike', '2', never_null, like({ negated: false, any_case: true })),
+  scalar('notLike', '2', never_null, like({ negated: true, any_case: false })),
+  scalar('notILike', '2', never_null, like({ negated: true, any_case: true })),
   scalar('~match', '2', truth, match('s', false)),
   operator('matches', match('s', false)),
   operator('notMatch', match('s', true)),
@@ -349,20 +349,20 @@ export const SEARCH: readonly FunctionDef[] = [
   ),
   scalar('hasAllTokens', '2', truth, "list_has_all(regexp_extract_all($1, '[0-9A-Za-z]+'), $2)"),
   scalar('hasAnyTokens', '2', truth, "list_has_any(regexp_extract_all($1, '[0-9A-Za-z]+'), $2)"),
-  ...functionsOfNeedles('multiSearchAllPositions', arrayType(UINT64), (h, n, t) =>
+  ...multiSearch('multiSearchAllPositions', arrayType(UINT64), (h, n, t) =>
     sql`list_transform(${n}, lambda e: strpos(${h}, e))`(t),
   ),
-  ...functionsOfNeedles('multiSearchFirstPosition', UINT64, (h, n, t) =>
+  ...multiSearch('multiSearchFirstPosition', UINT64, (h, n, t) =>
     sql`coalesce(list_min(list_filter(list_transform(${n}, lambda e: strpos(${h}, e)), lambda e: e > 0)), 0)`(
       t,
     ),
   ),
-  ...functionsOfNeedles('multiSearchFirstIndex', UINT64, (h, n, t) =>
+  ...multiSearch('multiSearchFirstIndex', UINT64, (h, n, t) =>
     sql`coalesce(list_position(list_transform(${n}, lambda e: contains(${h}, e)), true), 0)::BIGINT`(
       t,
     ),
   ),
-  ...functionsOfNeedles('multiSearchAny', TRUTH, (h, n, t) =>
+  ...multiSearch('multiSearchAny', TRUTH, (h, n, t) =>
     sql`coalesce(list_bool_or(list_transform(${n}, lambda e: contains(${h}, e))), false)`(t),
   ),
 ]

@@ -1,4 +1,4 @@
-/** STRINGS: case, padding, substrings, replacement, splitting, encoding. */
+/** STRINGS: padding, substrings, replacement, splitting, encoding. */
 
 import type { ResolvedExpr } from '../../sql/ir.ts'
 import {

@@ -37,7 +37,7 @@ type ReadJoins = (cursor: Cursor) => readonly JoinExpr[]
 /** A table with its suffixes, or the tables of joins in brackets. */
 export function readTable(cursor: Cursor, readJoins: ReadJoins): readonly JoinExpr[] {
   const { start } = cursor.token
-  if (!at(cursor, '(')) return [readBehindTable(cursor, readSource(cursor), start)]
+  if (!at(cursor, '(')) return [readTableSuffixes(cursor, readSource(cursor), start)]
   descend(cursor)
   advance(cursor)
   const table = readBracketedTable(cursor)
@@ -46,7 +46,7 @@ export function readTable(cursor: Cursor, readJoins: ReadJoins): readonly JoinEx
   expect(cursor, ')', 'after the table')
   cursor.depth -= 1
   if (whole === null) return joins
-  return [readBehindTable(cursor, joinOf(whole, placeFrom(cursor, start)), start)]
+  return [readTableSuffixes(cursor, joinOf(whole, placeFrom(cursor, start)), start)]
 }
 
 function readBracketedTable(cursor: Cursor): TableExpr | null {
@@ -109,12 +109,12 @@ function readRow(cursor: Cursor): Expr[] {
   return row
 }
 
-function readBehindTable(cursor: Cursor, source: JoinExpr, start: number): JoinExpr {
+function readTableSuffixes(cursor: Cursor, source: JoinExpr, start: number): JoinExpr {
   let join = readAlias(cursor, source)
-  let turns = 0
+  let pivots = 0
   while (atPair(cursor, 'PIVOT', '(') || at(cursor, 'UNPIVOT')) {
-    turns += 1
-    requireDepth(cursor, turns)
+    pivots += 1
+    requireDepth(cursor, pivots)
     const table = at(cursor, 'PIVOT') ? readPivot(cursor, join) : readUnpivot(cursor, join)
     join = readAlias(cursor, joinOf(table, placeFrom(cursor, start)))
   }

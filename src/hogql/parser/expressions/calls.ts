@@ -42,7 +42,7 @@ export function readArgumentsAfter(cursor: Cursor, first: Expr | null): Argument
   }
   const distinct = first === null && take(cursor, 'DISTINCT')
   const args: Expr[] = first === null ? [] : [first]
-  if (first === null && atSelect(cursor)) args.push(selectArgument(cursor))
+  if (first === null && atSelect(cursor)) args.push(cursor.rules.select(cursor))
   else if (first === null && !atBracketEnd(cursor)) {
     args.push(...commaList(cursor, readArgument, atBracketEnd))
   } else if (take(cursor, ',') && !atBracketEnd(cursor)) {
@@ -52,10 +52,6 @@ export function readArgumentsAfter(cursor: Cursor, first: Expr | null): Argument
   if (!at(cursor, ')')) throw refuseUnexpected(cursor, '"," or ")" after the argument')
   advance(cursor)
   return { args, distinct, ignore_nulls, order_by }
-}
-
-function selectArgument(cursor: Cursor): Expr {
-  return cursor.rules.select(cursor)
 }
 
 /** RESPECT NULLS is the default. */

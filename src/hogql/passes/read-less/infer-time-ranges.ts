@@ -23,8 +23,8 @@ import {
   addToTime,
   isBefore,
   isTimeValue,
-  type MovableTime,
   shiftBy,
+  type TimeValue,
 } from '../../times/relative-time.ts'
 import { instantOfTime, lookUpZone, offsetAtTime } from '../../times/zones.ts'
 import { dateTimeType, type IntervalUnit, TRUTH } from '../../types/types.ts'
@@ -77,12 +77,12 @@ function narrowBounds(
   return [...others, merged]
 }
 
-function laterOf(left: MovableTime | null, right: MovableTime | null): MovableTime | null {
+function laterOf(left: TimeValue | null, right: TimeValue | null): TimeValue | null {
   if (left === null || right === null) return left ?? right
   return isBefore(right, left) ? left : right
 }
 
-function earlierOf(left: MovableTime | null, right: MovableTime | null): MovableTime | null {
+function earlierOf(left: TimeValue | null, right: TimeValue | null): TimeValue | null {
   if (left === null || right === null) return left ?? right
   return isBefore(left, right) ? left : right
 }
@@ -193,7 +193,7 @@ function localStartOf(
   value: ValueExpr,
   truncated: TruncatedColumn,
   context: CompileContext,
-): MovableTime | null {
+): TimeValue | null {
   if (!isTimeValue(value.value)) return null
   if (value.type.kind === 'datetime') {
     const zone = lookUpZone(truncated.timezone, context)
@@ -213,7 +213,7 @@ function localStartOfNumber(value: bigint, unit: IntervalUnit): bigint | null {
 }
 
 function boundInstant(
-  local: MovableTime,
+  local: TimeValue,
   truncated: TruncatedColumn,
   context: CompileContext,
   margin_us: bigint,

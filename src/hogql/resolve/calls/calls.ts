@@ -9,7 +9,7 @@ import { subsecondUnit } from '../../functions/dates/subsecond-units.ts'
 import type { FunctionDef } from '../../functions/definition.ts'
 import { lambdaParameters } from '../../functions/lists/higher-order.ts'
 import { findFunction, functionNames } from '../../functions/registry.ts'
-import { isImpossible } from '../../functions/unsupported.ts'
+import { isUnsupported } from '../../functions/unsupported.ts'
 import { someExpr } from '../../passes/walk.ts'
 import type { AggregateInput, Apply, ResolvedExpr } from '../../sql/ir.ts'
 import type * as ast from '../../syntax/ast.ts'
@@ -60,7 +60,7 @@ function requireFunction(name: string, node: ast.SourceSpan): FunctionDef {
   // Nodes of a text have a source span; nodes built by this program have none and may call internal
   // functions.
   if (def !== null && (def.is_internal !== true || node.end === 0)) return def
-  if (isImpossible(name)) throw refuse(`Function '${name}' is not supported`, node)
+  if (isUnsupported(name)) throw refuse(`Function '${name}' is not supported`, node)
   const nearest = nearestName(name, [...functionNames(), ...macroNames()])
   const hint = nearest === null ? '' : `. Perhaps you meant '${nearest}(...)'?`
   throw refuse(`Unsupported function call '${name}(...)'${hint}`, node)
@@ -101,14 +101,14 @@ function callOf(def: FunctionDef, node: ast.Call, at: CallContext): Apply {
   const args = withZone(node.name, given, node, (instant, zone) =>
     applyFunction('toTimeZone', [instant, zone], at),
   )
-  const aggregate = def.role === 'aggregate' ? gathering(node, at) : null
+  const aggregate = def.role === 'aggregate' ? aggregateInput(node, at) : null
   if (def.role === 'aggregate') requireFlat(node, args)
   else if (node.distinct)
     throw refuse(`DISTINCT only goes with aggregations, not with '${node.name}'`, node)
   return buildApply(def, node.name, { args, params, aggregate }, at)
 }
 
-function gathering(node: ast.Call, { scope, resolver }: CallContext): AggregateInput {
+function aggregateInput(node: ast.Call, { scope, resolver }: CallContext): AggregateInput {
   return {
     distinct: node.distinct,
     filter: node.filter_expr === null ? null : resolver.expr(node.filter_expr, scope),

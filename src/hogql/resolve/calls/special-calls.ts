@@ -51,8 +51,9 @@ const arrayJoin: Special = (node, scope, resolver) => {
   if (only === undefined || node.args.length !== 1) return null
   const list = entriesOf(resolver.expr(only, scope))
   const type = elementType(list.type)
-  const gathers = someExpr(list, (expr) => expr.kind === 'apply' && expr.aggregate !== null)
-  if (gathers) throw refuse('arrayJoin over an aggregation needs a sub-select around it', node)
+  const has_aggregate = someExpr(list, (expr) => expr.kind === 'apply' && expr.aggregate !== null)
+  if (has_aggregate)
+    throw refuse('arrayJoin over an aggregation needs a sub-select around it', node)
   const key = groupKeyLikeness(list)
   const known = scope.unnests.find((unnest) =>
     unnest.lists.some((other) => groupKeyLikeness(other) === key),

@@ -58,9 +58,9 @@ const fullUpper: CaseMapping = (text) => {
 }
 
 const changeCase =
-  (turn: CaseMapping): Lowering =>
+  (mapping: CaseMapping): Lowering =>
   (call, context) =>
-    turn(asText(call.args[0] ?? NULL_VALUE, context))
+    mapping(asText(call.args[0] ?? NULL_VALUE, context))
 
 /** Upper and lower case. */
 export const CASE_FUNCTIONS: readonly FunctionDef[] = [

@@ -1,10 +1,10 @@
 /**
- * Cuts a statement at its folds. ClickHouse gathers the rows that a fold reads; the query process folds them, and computes
- * the rest of the statement.
+ * Splits a statement at its folds. ClickHouse gathers the rows that a fold reads; the query process folds them, and computes
+ * everything above.
  *
  *   SELECT funnel_steps(actor_timeline(…), spec) FROM events WHERE … GROUP BY person_id
- *   → gathered: SELECT actor_timeline(…) AS c1 FROM events WHERE … GROUP BY person_id
- *     rest:     SELECT funnel_steps(c1, spec) FROM the file of the gathered rows
+ *   → gather: SELECT actor_timeline(…) AS c1 FROM events WHERE … GROUP BY person_id
+ *     local:  SELECT funnel_steps(c1, spec) FROM the file of the gathered rows
  *
  * A select is split where it folds; below that a sub-query that reads tables is gathered whole, and so is a table that is
  * joined with folded rows: conditions on that table alone are pushed into its statement.
@@ -12,7 +12,7 @@
  * In names and comments of this file, *there* is in ClickHouse, and *here* is in the query process.
  */
 
-import type { DividedStatement } from '../dialect.ts'
+import type { SplitStatement } from '../dialect.ts'
 import {
   conjuncts,
   mapChildren,
@@ -33,18 +33,19 @@ import {
   type ResolvedExpr,
   type ResolvedQuery,
   type ResolvedSelect,
+  relationIds,
   type Scan,
   type Statement,
   selectFrom,
 } from '../sql/ir.ts'
 import { conjunction, sql } from '../sql/sql-fragments.ts'
 import { fitsFile, fromFile, GatheredColumns, isSentAsText, toFile } from './gathered-columns.ts'
-import { refuseThere } from './refuse-there.ts'
+import { refuseInClickHouse } from './refuse-in-clickhouse.ts'
 import { StatementFacts } from './statement-facts.ts'
 
-/** Cuts a statement; null where nothing is folded. */
-export function cutFolds(statement: Statement): DividedStatement | null {
-  return new FoldCutter(statement).cut()
+/** Splits a statement; null where nothing is folded. */
+export function splitAtFolds(statement: Statement): SplitStatement | null {
+  return new FoldSplitter(statement).split()
 }
 
 /** Ids of relations and columns that are made here; those of the resolver and of passes are smaller. */
@@ -54,10 +55,10 @@ const FIRST_ID = 2_000_000
 const PUSH_TO_BOTH: ReadonlySet<JoinKind> = new Set(['CROSS', 'INNER'])
 const PUSH_TO_LEFT: ReadonlySet<JoinKind> = new Set(['ANTI', 'ASOF', 'ASOF LEFT', 'LEFT', 'SEMI'])
 
-class FoldCutter {
+class FoldSplitter {
   readonly #statement: Statement
   readonly #facts: StatementFacts
-  readonly #gathers: Statement[] = []
+  readonly #gather_statements: Statement[] = []
   /** Tables that are joined with folded rows: their columns in a file, by relation. */
   readonly #tables = new Map<number, GatheredColumns>()
   #last_id = FIRST_ID
@@ -67,41 +68,44 @@ class FoldCutter {
     this.#facts = new StatementFacts(statement.ctes)
   }
 
-  cut(): DividedStatement | null {
+  split(): SplitStatement | null {
     const { ctes, query } = this.#statement
     const all = [query, ...ctes.map((cte) => cte.query)]
     if (!all.some((one) => this.#facts.ofQuery(one).folds)) return null
-    const cut_query = this.#cutQuery(query)
-    const cut_ctes = new Map<number, Cte>()
-    this.#cutCtesOf(cut_query, cut_ctes)
-    const read = ctes.flatMap(({ id }) => cut_ctes.get(id) ?? [])
-    return { gathers: this.#gathers, rest: withItemNumbers({ ctes: read, query: cut_query }) }
-  }
-
-  /** Cuts the CTEs that a part reads, directly or through other CTEs. */
-  #cutCtesOf(part: ResolvedQuery, done: Map<number, Cte>): void {
-    const read = ctesIn(part)
-    for (const cte of this.#statement.ctes) {
-      if (!read.has(cte.id) || done.has(cte.id)) continue
-      const query = this.#cutQuery(cte.query)
-      done.set(cte.id, { ...cte, query })
-      this.#cutCtesOf(query, done)
+    const local_query = this.#splitQuery(query)
+    const local_ctes = new Map<number, Cte>()
+    this.#splitCtesOf(local_query, local_ctes)
+    const read = ctes.flatMap(({ id }) => local_ctes.get(id) ?? [])
+    return {
+      gather_statements: this.#gather_statements,
+      local_statement: withItemNumbers({ ctes: read, query: local_query }),
     }
   }
 
-  #cutQuery(query: ResolvedQuery): ResolvedQuery {
-    const { folds, scans } = this.#facts.ofQuery(query)
-    if (!folds) return scans ? this.#gather(query) : query
-    if (query.kind === 'select') return this.#cutSelect(query)
-    const rest = query.rest.map((leg) => ({ ...leg, query: this.#cutQuery(leg.query) }))
-    return { ...query, first: this.#cutQuery(query.first), rest }
+  /** Splits the CTEs that a part reads, directly or through other CTEs. */
+  #splitCtesOf(part: ResolvedQuery, done: Map<number, Cte>): void {
+    const read = ctesIn(part)
+    for (const cte of this.#statement.ctes) {
+      if (!read.has(cte.id) || done.has(cte.id)) continue
+      const query = this.#splitQuery(cte.query)
+      done.set(cte.id, { ...cte, query })
+      this.#splitCtesOf(query, done)
+    }
   }
 
-  #cutSelect(select: ResolvedSelect): ResolvedSelect {
+  #splitQuery(query: ResolvedQuery): ResolvedQuery {
+    const { folds, scans } = this.#facts.ofQuery(query)
+    if (!folds) return scans ? this.#gather(query) : query
+    if (query.kind === 'select') return this.#splitSelect(query)
+    const rest = query.rest.map((leg) => ({ ...leg, query: this.#splitQuery(leg.query) }))
+    return { ...query, first: this.#splitQuery(query.first), rest }
+  }
+
+  #splitSelect(select: ResolvedSelect): ResolvedSelect {
     // Without FROM there is nothing to gather.
-    if (select.from === null) return this.#cutOverFolds(select)
+    if (select.from === null) return this.#splitOverFolds(select)
     const { folds, scans } = this.#facts.ofRelation(select.from)
-    if (folds || !scans) return this.#cutOverFolds(select)
+    if (folds || !scans) return this.#splitOverFolds(select)
     return this.#splitGroups(select) ?? this.#splitRows(select)
   }
 
@@ -111,7 +115,7 @@ class FoldCutter {
   #splitGroups(select: ResolvedSelect): ResolvedSelect | null {
     const { group_by, having } = select
     const keys = group_by?.sets.flat() ?? []
-    const [there, here] = this.#divideConditions(select.where)
+    const [there, here] = this.#splitConditions(select.where)
     const names = new Set(keys.map(groupKeyIdentity))
     // A condition that reads keys alone excludes whole groups, so it can be checked after grouping.
     const can_filter_groups = here.every((condition) => readsOnly(condition, names))
@@ -141,7 +145,7 @@ class FoldCutter {
   /** Gathers rows there; groups and folds here. */
   #splitRows(select: ResolvedSelect): ResolvedSelect {
     const { group_by, having } = select
-    const [there, here] = this.#divideConditions(select.where)
+    const [there, here] = this.#splitConditions(select.where)
     const columns = new GatheredColumns(this.#nextId(), () => this.#nextId())
     const read = (expr: ResolvedExpr): ResolvedExpr => this.#readColumns(expr, columns)
     const outer = {
@@ -165,8 +169,8 @@ class FoldCutter {
     )
   }
 
-  /** Divides conditions: ClickHouse checks the first list; the second has folds, which the query process computes. */
-  #divideConditions(
+  /** Splits conditions: ClickHouse checks the first list; the second has folds, which the query process computes. */
+  #splitConditions(
     where: ResolvedExpr | null,
   ): readonly [there: ResolvedExpr[], here: ResolvedExpr[]] {
     const all = where === null ? [] : conjuncts(where)
@@ -184,7 +188,7 @@ class FoldCutter {
       !this.#hasFold(expr) && canBeColumn(expr) && (columns.takes_aggregates || !hasAggregate(expr))
     if (is_column) return columns.read(expr)
     const inner = (child: ResolvedExpr): ResolvedExpr => this.#readColumns(child, columns)
-    const inQuery = (query: ResolvedQuery): ResolvedQuery => this.#cutQuery(query)
+    const inQuery = (query: ResolvedQuery): ResolvedQuery => this.#splitQuery(query)
     return mapChildren(
       expr,
       // The call of a window is computed over all rows here.
@@ -202,10 +206,10 @@ class FoldCutter {
    * Three steps in this order: the tables below the joins are noted, the expressions add the columns that they read of them,
    * and each table becomes a file with these columns.
    */
-  #cutOverFolds(select: ResolvedSelect): ResolvedSelect {
+  #splitOverFolds(select: ResolvedSelect): ResolvedSelect {
     const { from } = select
     if (from === null) return mapSelect(select, (expr) => this.#readTables(expr), keepRelation)
-    const relation = this.#cutRelation(from)
+    const relation = this.#splitRelation(from)
     const conditions = select.where === null ? [] : conjuncts(select.where)
     const targets = pushdownTargets(from)
     const pushed = new Map<number, ResolvedExpr[]>()
@@ -223,16 +227,16 @@ class FoldCutter {
     return { ...rest, from: this.#withFiles(relation, pushed) }
   }
 
-  /** A relation with its sub-selects cut; its tables are known from here on. */
-  #cutRelation(relation: Relation): Relation {
+  /** A relation with its sub-selects split; its tables are in `#tables` from here on. */
+  #splitRelation(relation: Relation): Relation {
     if (relation.kind === 'derived')
-      return { kind: 'derived', id: relation.id, query: this.#cutQuery(relation.query) }
+      return { kind: 'derived', id: relation.id, query: this.#splitQuery(relation.query) }
     if (relation.kind === 'scan')
       this.#tables.set(relation.id, new GatheredColumns(relation.id, () => this.#nextId()))
     return mapRelation(
       relation,
       (expr) => this.#readTables(expr),
-      (inner) => this.#cutRelation(inner),
+      (inner) => this.#splitRelation(inner),
     )
   }
 
@@ -246,7 +250,7 @@ class FoldCutter {
     return mapChildren(
       expr,
       (child) => this.#readTables(child),
-      (query) => this.#cutQuery(query),
+      (query) => this.#splitQuery(query),
     )
   }
 
@@ -254,7 +258,7 @@ class FoldCutter {
   #withFiles(relation: Relation, pushed: ReadonlyMap<number, readonly ResolvedExpr[]>): Relation {
     if (relation.kind === 'scan') {
       const columns = this.#tables.get(relation.id)
-      if (columns === undefined) throw new Error('a table is met when its select is cut')
+      if (columns === undefined) throw new Error('a table is met when its select is split')
       const where = conjunction(pushed.get(relation.id) ?? [])
       return this.#gatherAs(relation.id, { ...selectFrom(columns.outputs(), relation), where })
     }
@@ -273,10 +277,11 @@ class FoldCutter {
 
   /** Adds a statement for ClickHouse; gives the select that reads its rows. */
   #gather(query: ResolvedQuery): ResolvedSelect {
-    if (isCorrelated(query)) refuseThere('A sub-query that reads rows around it, next to a fold,')
+    if (isCorrelated(query))
+      refuseInClickHouse('A sub-query that reads rows around it, next to a fold,')
     const outputs = queryColumns(query)
-    const file = this.#gathers.length
-    this.#gathers.push({ ctes: this.#ctesOf(query), query: this.#withFileForms(query) })
+    const file = this.#gather_statements.length
+    this.#gather_statements.push({ ctes: this.#ctesOf(query), query: this.#withFileForms(query) })
     const id = this.#nextId()
     const columns = outputs.map((column) => ({
       id: column.id,
@@ -340,11 +345,6 @@ function isCorrelated(query: ResolvedQuery): boolean {
   )
   return !read.isSubsetOf(own)
 }
-
-const relationIds = (relation: Relation): readonly number[] =>
-  relation.kind === 'join'
-    ? [...relationIds(relation.left), ...relationIds(relation.right)]
-    : [relation.id]
 
 const keepRelation = (relation: Relation): Relation => relation
 
@@ -439,7 +439,7 @@ function ctesIn(query: ResolvedQuery): ReadonlySet<number> {
   return ids
 }
 
-/** An item's number has to be the same on both sides of the cut: `calls.ts` prints the same digest. */
+/** An item's number has to be the same on both sides of the split: `calls.ts` prints the same digest. */
 function withItemNumbers(statement: Statement): Statement {
   return mapStatement(statement, {
     expr: (expr) => {

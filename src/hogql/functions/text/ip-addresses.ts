@@ -1,8 +1,8 @@
-/** NETWORKS: IPv6 addresses and ranges. Addresses are canonical text; the engine cannot return raw bytes. */
+/** IP_ADDRESSES: IPv4 and IPv6 addresses, and ranges of them. Addresses are canonical text; the engine cannot return raw bytes. */
 
 import type { ResolvedExpr } from '../../sql/ir.ts'
 import { bindInt, constantText, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
-import { STRING, TRUTH, type Type, tupleType } from '../../types/types.ts'
+import { intType, STRING, TRUTH, type Type, tupleType } from '../../types/types.ts'
 import { refuseArguments } from '../argument-errors.ts'
 import {
   asDeclared,
@@ -34,8 +34,24 @@ const inRange: Lowering = (call) => {
   )
 }
 
-/** IPv6 addresses and ranges of addresses. */
-export const NETWORKS: readonly FunctionDef[] = [
+/** Functions of addresses. Adding one means adding a line. */
+export const IP_ADDRESSES: readonly FunctionDef[] = [
+  scalar('isIPv4String', '1', asDeclared(TRUTH), 'ch_is_ipv4($1)'),
+  scalar('IPv4NumToString', '1', asDeclared(STRING), 'ch_ipv4_text($1)'),
+  scalar(
+    'IPv4StringToNum|IPv4StringToNumOrDefault',
+    '1',
+    asDeclared(intType(32, false)),
+    'coalesce(ch_ipv4_number($1), 0)',
+  ),
+  scalar('IPv4StringToNumOrNull', '1', nullable(intType(32, false)), 'ch_ipv4_number($1)'),
+  scalar('toIPv4|toIPv4OrNull', '1', nullable(STRING), 'CASE WHEN ch_is_ipv4($1) THEN $1 END'),
+  scalar(
+    'toIPv4OrZero|toIPv4OrDefault',
+    '1',
+    nonNull(STRING),
+    "CASE WHEN ch_is_ipv4($1) THEN $1 ELSE '0.0.0.0' END",
+  ),
   scalar('isIPAddressInRange', '2', asDeclared(TRUTH), inRange),
   scalar('isIPv6String', '1', asDeclared(TRUTH), '(ch_ipv6_number($1) IS NOT NULL)'),
   scalar('IPv4ToIPv6', '1', asDeclared(STRING), "concat('::ffff:', $1)"),
