@@ -1,5 +1,6 @@
 /** The refusals that callers get when the engine cannot answer, and the fault that is only logged. */
 import { ERRORS, type ErrorCode, Refusal } from '../../errors.ts'
+import { isProgramReplaced, PROGRAM_REPLACED } from '../../storage/process/spawn-self.ts'
 import type { ChildExit } from './worker-client.ts'
 
 /** An internal error of DuckDB: the caller gets a 500 without details. */
@@ -91,5 +92,10 @@ export function stopping(): Refusal {
 /** For queries that wait for a worker which does not start. */
 export function cannotStart(): Refusal {
   const extras = { retry_after_s: RETRY_AFTER_FAILURE_S }
-  return new Refusal('storage_unavailable', 'The query engine does not start.', extras)
+  return new Refusal('storage_unavailable', describeFailedStart(), extras)
+}
+
+/** Tells why no worker starts. */
+export function describeFailedStart(): string {
+  return isProgramReplaced() ? PROGRAM_REPLACED : 'The query engine does not start.'
 }

@@ -6,6 +6,7 @@
  *   it died before its first message     → a new one after a delay that doubles; waiting queries are refused after the third
  *   no query came for `idle_ms`          → it ends, and the next query, or page that will send one, starts another
  */
+import { describeFailedStart } from './engine-refusals.ts'
 import type { EngineWorker } from './queued-query.ts'
 import type { SpareWorkers } from './spare-workers.ts'
 import type { ChildExit } from './worker-client.ts'
@@ -62,7 +63,7 @@ export class ServingWorker {
 
   /** The reason why queries cannot be answered now; null while they can, also where the next one starts a worker. */
   get unready(): string | null {
-    if (this.#failed_starts > 0) return 'The query engine does not start.'
+    if (this.#failed_starts > 0) return describeFailedStart()
     const down_ms = this.#down_since === null ? 0 : performance.now() - this.#down_since
     return down_ms > RESTART_GRACE_MS ? 'The query engine is starting.' : null
   }

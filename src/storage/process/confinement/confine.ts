@@ -2,7 +2,7 @@
 
 import { existsSync, openSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { childCommand, sourceFolder } from '../spawn-self.ts'
+import { programPath, restartCommand, sourceFolder } from '../spawn-self.ts'
 import { landlockVersion, type PathRule, restrictThread } from './landlock.ts'
 import { replaceProgram, systemCall } from './libc.ts'
 import { READ } from './path-rules.ts'
@@ -57,7 +57,7 @@ export function restartConfined(
     const version = landlockVersion()
     if (version === 0 || !refuseNewPrivileges()) return
     if (!restrictThread(version, [...rules, ...systemRules()])) return
-    const [program = '', ...rest] = childCommand([command, ...args, `landlock=${version}`])
+    const [program = '', ...rest] = restartCommand([command, ...args, `landlock=${version}`])
     const reason = replaceProgram(program, [program, ...rest])
     // A process with only its main thread restricted must not go on.
     throw new Error(`a confined process cannot be started: ${reason}`)
@@ -125,7 +125,7 @@ function listLoadedFiles(): readonly string[] {
   const lines = readFileSync('/proc/self/maps', 'utf8').split('\n')
   // The columns before the path have no slash.
   const paths = lines.flatMap((line) => (line.includes(' /') ? line.slice(line.indexOf('/')) : []))
-  return [...new Set([...paths.filter((path) => path.includes('.so')), process.execPath])]
+  return [...new Set([...paths.filter((path) => path.includes('.so')), programPath()])]
 }
 
 function realPath(path: string): string {
