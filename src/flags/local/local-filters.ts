@@ -16,14 +16,12 @@ type ClientContext = {
   readonly chainOf: (flag_index: number) => readonly string[]
 }
 
-/** A filter with an operator that SDKs do not know: they ask the server. */
-const SERVER_ONLY = { key: '$server', type: 'person', operator: 'server_only', value: 'true' }
-
-/** Filters of a flag about which SDKs ask the server. */
+/** A filter with an operator that SDKs do not know: they ask the server about the flag. */
 export function serverOnlyFilters(flag: StoredFlag): RawFilter {
   const filters = isObject(flag.filters) ? flag.filters : {}
+  const property = { key: '$server', type: 'person', operator: 'server_only', value: 'true' }
   return {
-    groups: [{ properties: [SERVER_ONLY], rollout_percentage: 100, variant: null }],
+    groups: [{ properties: [property], rollout_percentage: 100, variant: null }],
     multivariate: clientMultivariate(filters),
     payloads: filters['payloads'] ?? {},
     aggregation_group_type_index: null,
@@ -165,17 +163,8 @@ function expandNode(node: CohortNode): RawFilter[][] | null {
   return alternatives.length > 0 ? alternatives : null
 }
 
-/**
- * A cohort for SDKs: its tree, null if that cannot be expressed. posthog-rs refuses all flags when a cohort lacks the three
- * other members; it would evaluate alternatives as if all were needed, and asks the server instead.
- */
-export function clientCohort(id: number, root: CohortNode): RawFilter | null {
-  const tree = clientTree(root)
-  return tree && { ...tree, id: String(id), name: '', properties: [SERVER_ONLY] }
-}
-
-/** A cohort's tree: a group has only groups or only leaves. Null if it cannot be expressed. */
-function clientTree(node: CohortNode): RawFilter | null {
+/** A cohort's tree for SDKs: a group has only groups or only leaves. Null if it cannot be expressed. */
+export function clientCohort(node: CohortNode): RawFilter | null {
   if (node.kind === 'leaf') {
     const leaf = clientLeaf(node)
     return leaf && { type: 'AND', values: [leaf] }
@@ -183,7 +172,7 @@ function clientTree(node: CohortNode): RawFilter | null {
   const is_flat = node.nodes.every((child) => child.kind === 'leaf')
   const values: RawFilter[] = []
   for (const child of node.nodes) {
-    const value = child.kind === 'leaf' && is_flat ? clientLeaf(child) : clientTree(child)
+    const value = child.kind === 'leaf' && is_flat ? clientLeaf(child) : clientCohort(child)
     if (!value) return null
     values.push(value)
   }

@@ -82,7 +82,7 @@ export function openLocalDefinitions(
     localFlagOf: (flag) => localFlag(flag, context),
     localCohortOf: (id) => {
       const cohort = definitions.cohorts.get(id)
-      return cohort?.kind === 'tree' ? clientCohort(id, cohort.root) : null
+      return cohort?.kind === 'tree' ? clientCohort(cohort.root) : null
     },
   }
 }

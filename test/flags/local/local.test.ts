@@ -571,15 +571,8 @@ describe('the definitions for clients', () => {
       value,
       negation,
     })
-    // posthog-rs reads no flag at all without these members, and asks the server about cohorts because of the operator.
-    const forRust = (id: string) => ({
-      id,
-      name: '',
-      properties: [{ key: '$server', type: 'person', operator: 'server_only', value: 'true' }],
-    })
     expect(localDefinitions(definitions, options).cohorts).toEqual({
       '1': {
-        ...forRust('1'),
         type: 'OR',
         values: [
           { type: 'AND', values: [leaf('a', 'x', false)] },
@@ -587,7 +580,6 @@ describe('the definitions for clients', () => {
         ],
       },
       '2': {
-        ...forRust('2'),
         type: 'AND',
         values: [
           leaf('b', 'y', true),
@@ -595,7 +587,7 @@ describe('the definitions for clients', () => {
           { ...inCohort(5), negation: true },
         ],
       },
-      '5': { ...forRust('5'), type: 'AND', values: [leaf('d', 'w', false)] },
+      '5': { type: 'AND', values: [leaf('d', 'w', false)] },
     })
     expect(localVerdict(definitions, 'flag')).toEqual({
       is_local: false,
