@@ -153,9 +153,9 @@ function copyInsight(editor: BoardEditor, { insight_id }: Tile, now: Date): numb
   if (insight_id === null) return null
   const { control, project } = editor
   const insight = getInsight(control, project.id, insight_id)
-  const { description, query, filters, tags, favorited, saved } = insight
+  const { derived_name, description, query, filters, tags, favorited, saved } = insight
   const name = insight.name === null ? null : `${insight.name} (Copy)`
-  const fields = { name, description, query, filters, tags, favorited, saved }
+  const fields = { name, derived_name, description, query, filters, tags, favorited, saved }
   return createInsight(editor, fields, now).id
 }
 

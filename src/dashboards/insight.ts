@@ -16,7 +16,15 @@ export type SavedInsight = typeof insights.$inferSelect
 export type SavedInsightChanges = Partial<
   Pick<
     SavedInsight,
-    'deleted' | 'description' | 'favorited' | 'filters' | 'name' | 'query' | 'saved' | 'tags'
+    | 'deleted'
+    | 'derived_name'
+    | 'description'
+    | 'favorited'
+    | 'filters'
+    | 'name'
+    | 'query'
+    | 'saved'
+    | 'tags'
   >
 > & {
   /** The dashboards that show it. */

@@ -7,6 +7,8 @@ export const insights = sqliteTable('insights', {
   project_id: integer().notNull(),
   short_id: text().notNull(),
   name: text(),
+  /** Shown by clients while there is no name; the server sets none. */
+  derived_name: text(),
   description: text().notNull().default(''),
   query: json(),
   filters: json().notNull().default({}),

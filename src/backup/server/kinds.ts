@@ -95,7 +95,16 @@ export const KINDS: readonly DefinitionKind[] = [
     list: { saved: 'true' },
     mark: 'description',
     created: ['name'],
-    members: ['name', 'description', 'query', 'filters', 'tags', 'favorited', 'saved'],
+    members: [
+      'name',
+      'derived_name',
+      'description',
+      'query',
+      'filters',
+      'tags',
+      'favorited',
+      'saved',
+    ],
     read: ({ filters, ...item }) => (isObject(item['query']) ? item : { ...item, filters }),
   },
   {

@@ -30,6 +30,7 @@ const Tags = t.Optional(t.Array(t.String({ maxLength: 255 }), { maxItems: TAGS_M
 export const InsightBody = t.Object(
   {
     name: Name,
+    derived_name: Name,
     description: Description,
     query: t.Optional(t.Nullable(AnyObject)),
     filters: t.Optional(t.Nullable(AnyObject)),

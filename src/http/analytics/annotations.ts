@@ -97,7 +97,7 @@ function annotationSerializer(
       dashboard_item: insight_id,
       insight_short_id: insight?.short_id ?? null,
       insight_name: insight?.name ?? null,
-      insight_derived_name: null,
+      insight_derived_name: insight?.derived_name ?? null,
       dashboard_id,
       dashboard_name: dashboard?.name ?? null,
       created_by: nameAuthor(annotation.created_by),

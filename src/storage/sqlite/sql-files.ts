@@ -41,6 +41,7 @@ import insightsByChange from '../../../sql/control/0031_insights_by_change.sql' 
   type: 'text',
 }
 import clientSettings from '../../../sql/control/0032_client_settings.sql' with { type: 'text' }
+import derivedNames from '../../../sql/control/0033_derived_names.sql' with { type: 'text' }
 import macros from '../../../sql/duckdb/macros.sql' with { type: 'text' }
 import relations from '../../../sql/duckdb/relations.sql' with { type: 'text' }
 import eventLog from '../../../sql/events/0001_event_log.sql' with { type: 'text' }
@@ -133,6 +134,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
   { name: '0030_references', sql: references },
   { name: '0031_insights_by_change', sql: insightsByChange },
   { name: '0032_client_settings', sql: clientSettings },
+  { name: '0033_derived_names', sql: derivedNames },
 ]
 
 /** The schema of cache.db, oldest step first. */

@@ -202,7 +202,6 @@ export function insightSerializer(
     const tiles = places(insight.id)
     return {
       ...stored,
-      derived_name: null,
       order: null,
       is_sample: false,
       dashboards: tiles.map(({ dashboard_id }) => dashboard_id),

@@ -152,6 +152,7 @@ async function answerInsights(app: AppContext, call: QueryCall): Promise<Respons
 function readInsightChanges(body: Static<typeof InsightBody>): SavedInsightChanges {
   const wanted = {
     name: body.name,
+    derived_name: body.derived_name,
     description: clearableText(body.description),
     query: body.query as Json | undefined,
     filters: (body.filters ?? undefined) as Json | undefined,

@@ -150,6 +150,7 @@ describe('a saved insight', () => {
   test('is found, changed, deleted and told of', async () => {
     const id = await saved({
       name: 'Findable',
+      derived_name: 'Count of needles',
       description: 'about needles',
       favorited: true,
       saved: true,
@@ -165,6 +166,7 @@ describe('a saved insight', () => {
     const changed = await manage(world, 'PATCH', path, { name: 'Found', saved: false })
     expect(changed.body).toMatchObject({
       name: 'Found',
+      derived_name: 'Count of needles',
       saved: false,
       description: 'about needles',
     })

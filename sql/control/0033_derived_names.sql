@@ -1,0 +1,2 @@
+-- A name that clients show while an insight has none of its own.
+alter table insights add column derived_name text;
