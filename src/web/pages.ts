@@ -98,6 +98,14 @@ export const PROJECT_PAGES: readonly ProjectPage[] = [
     View: lazyPage(() => import('./pages/cohorts/page.tsx').then(({ CohortsPage }) => CohortsPage)),
   },
   {
+    folder: 'data',
+    title: 'Data',
+    icon: 'data',
+    key: 'd',
+    place: 'more',
+    View: lazyPage(() => import('./pages/data/page.tsx').then(({ DataPage }) => DataPage)),
+  },
+  {
     folder: 'alerts',
     title: 'Alerts',
     icon: 'alert',

@@ -10,6 +10,9 @@ export type PageIds = {
   readonly group_key: string
   readonly flag_id: number
   readonly cohort_id: number
+  readonly event_id: string
+  readonly property_id: string
+  readonly action_id: number
 }
 
 export type TestedPage = {
@@ -123,6 +126,39 @@ export const EVERY_PAGE: readonly TestedPage[] = [
     drawn: 'main ol li',
   },
   {
+    name: 'Data',
+    path: ({ project }) => `/p/${project}/data`,
+    drawn: 'main ul li',
+    empty: 'No events yet',
+  },
+  {
+    name: 'the properties of data',
+    path: ({ project }) => `/p/${project}/data/properties`,
+    drawn: 'main ul li',
+    empty: 'No properties yet',
+  },
+  {
+    name: 'actions',
+    path: ({ project }) => `/p/${project}/data/actions`,
+    drawn: 'main ul li',
+    empty: 'No actions yet',
+  },
+  {
+    name: 'a described event',
+    path: ({ project, event_id }) => `/p/${project}/data/events/${event_id}`,
+    drawn: 'main dl dd',
+  },
+  {
+    name: 'a described property',
+    path: ({ project, property_id }) => `/p/${project}/data/properties/${property_id}`,
+    drawn: 'main dl dd',
+  },
+  {
+    name: 'an action',
+    path: ({ project, action_id }) => `/p/${project}/data/actions/${action_id}`,
+    drawn: 'main ol li',
+  },
+  {
     name: 'Alerts',
     path: ({ project }) => `/p/${project}/alerts`,
     drawn: 'main ul li',
@@ -161,6 +197,7 @@ export async function fillPages(ui: Interface): Promise<PageIds> {
     condition: { type: 'absolute_value' },
     threshold: { configuration: { type: 'absolute', bounds: { upper: 1 } } },
   })
+  await post('actions/', { name: 'Reads', steps: [{ event: '$pageview', url: '/' }] })
   const { results } = (await ui.api(`/api/projects/${ui.project}/persons/?limit=1`)) as {
     readonly results: readonly { readonly uuid: string }[]
   }
@@ -169,13 +206,14 @@ export async function fillPages(ui: Interface): Promise<PageIds> {
   )) as {
     readonly results: readonly { readonly group_key: string }[]
   }
-  const firstId = async (family: string): Promise<number> => {
+  const firstIn = async (family: string): Promise<number | string | undefined> => {
     const path = `/api/projects/${ui.project}/${family}/?limit=1`
     const list = (await ui.api(path)) as {
-      readonly results: readonly { readonly id: number }[]
+      readonly results: readonly { readonly id: number | string }[]
     }
-    return list.results[0]?.id ?? 0
+    return list.results[0]?.id
   }
+  const firstId = async (family: string): Promise<number> => Number((await firstIn(family)) ?? 0)
   return {
     project: ui.project,
     board_id: Number(board_id),
@@ -184,5 +222,8 @@ export async function fillPages(ui: Interface): Promise<PageIds> {
     group_key: groups.results[0]?.group_key ?? '',
     flag_id: await firstId('feature_flags'),
     cohort_id: await firstId('cohorts'),
+    event_id: String(await firstIn('event_definitions')),
+    property_id: String(await firstIn('property_definitions')),
+    action_id: await firstId('actions'),
   }
 }

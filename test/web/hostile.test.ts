@@ -48,7 +48,7 @@ const URLS = [
 ]
 
 let ui: Interface
-const ids = { board: 0, flag: 0, insight: '', persons: [] as readonly string[] }
+const ids = { board: 0, flag: 0, action: 0, insight: '', persons: [] as readonly string[] }
 
 async function sendEvents(): Promise<void> {
   const batch = HOSTILE.flatMap((name, at) => {
@@ -228,6 +228,12 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
       },
     })) as { readonly id: number }
     ids.flag = flag.id
+    const steps = [
+      { event: MARKUP, text: HOSTILE[1], url: MARKUP, properties },
+      { text: HOSTILE[8] },
+    ]
+    const action = { name: MARKUP, description: HOSTILE[12], tags: [MARKUP, HOSTILE[8]], steps }
+    ids.action = ((await post('actions/', action)) as { readonly id: number }).id
     const { results } = (await ui.api(`/api/projects/${ui.project}/persons/?limit=100`)) as {
       readonly results: readonly { readonly uuid: string }[]
     }
@@ -249,6 +255,10 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
     ['an insight', () => `/p/${ui.project}/insights/${ids.insight}`, '[aria-label=Answer] figure'],
     ['Flags', () => `/p/${ui.project}/flags`, 'main ul li'],
     ['a flag', () => `/p/${ui.project}/flags/${ids.flag}`, 'main ol li strong'],
+    ['Data', () => `/p/${ui.project}/data`, 'main ul li'],
+    ['properties', () => `/p/${ui.project}/data/properties`, 'main ul li'],
+    ['an action', () => `/p/${ui.project}/data/actions/${ids.action}`, 'main ol li'],
+    ['actions', () => `/p/${ui.project}/data/actions`, 'main ul li'],
     ['Start', () => `/p/${ui.project}/start`, 'h2'],
   ] satisfies (readonly [string, () => string, string])[]
   test('is text on every page', async () => {

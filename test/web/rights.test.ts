@@ -9,21 +9,24 @@ import { findBarriers, goInside, type Interface, openInterface, settle } from '.
 limitTests(120_000)
 
 const KINDS = [
+  'action',
   'alert',
   'annotation',
   'cohort',
   'dashboard',
+  'event_definition',
   'feature_flag',
   'group',
   'insight',
   'person',
+  'property_definition',
   'sharing_configuration',
   'subscription',
 ] as const
 
 /** Buttons that begin a change, and menus that have nothing else. */
 const CHANGES =
-  /^(Add|New board|New alert|Save|Save for all|Undo this merge|Move .*|Size of .*|Save .* as a variable .*|Create (alert|cohort|flag)|Actions of the (cohort|person|group))$/
+  /^(Add|New board|New alert|Save|Save for all|Undo this merge|Move .*|Size of .*|Save .* as a variable .*|Create (action|alert|cohort|flag)|Actions of the (cohort|person|group|property))$/
 
 describe.skipIf(!HAS_BROWSER)('a member who may change nothing', () => {
   let ui: Interface
@@ -81,6 +84,11 @@ describe.skipIf(!HAS_BROWSER)('a member who may change nothing', () => {
       '/alerts?insight=1',
       '/cohorts/new',
       `/cohorts/${ids.cohort_id}#q=${encodeURIComponent(JSON.stringify({ name: 'other' }))}`,
+      '/data/actions',
+      '/data/actions/new',
+      `/data/actions/${ids.action_id}#q=${encodeURIComponent(JSON.stringify({ name: 'other', steps: [] }))}`,
+      `/data/events/${ids.event_id}#q=${encodeURIComponent(JSON.stringify({ description: 'other', tags: [] }))}`,
+      `/data/properties/${ids.property_id}`,
       '/flags/new',
       `/flags/${ids.flag_id}#q=${draft}`,
       `/persons/${ids.person_id}?view=merges`,

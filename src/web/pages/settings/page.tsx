@@ -1,12 +1,12 @@
 /** Settings: the project, members, personal API keys, the user's own account. */
 import type { ComponentType, VNode } from 'preact'
-import { Link, useLocation } from 'wouter-preact'
+import { useLocation } from 'wouter-preact'
+import { SectionLinks } from '../../parts/fields/section-links.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { AccountSection } from './account-section.tsx'
 import { KeysSection } from './keys-section.tsx'
 import { PeopleSection } from './people-section.tsx'
 import { ProjectSection } from './project-section.tsx'
-import style from './settings.module.css'
 
 /** SECTIONS: the parts of Settings, each at an address of its own. Adding one means adding a line. */
 const SECTIONS: readonly {
@@ -27,17 +27,10 @@ export function SettingsPage(): VNode {
   return (
     <>
       <PageHead title="Settings" />
-      <nav class={style.sections} aria-label="Settings">
-        {SECTIONS.map((section) => (
-          <Link
-            key={section.path}
-            href={`/settings/${section.path}`}
-            aria-current={section === open ? 'page' : undefined}
-          >
-            {section.title}
-          </Link>
-        ))}
-      </nav>
+      <SectionLinks
+        label="Settings"
+        sections={SECTIONS.map((one) => ({ href: `/settings/${one.path}`, title: one.title }))}
+      />
       {open && <open.View />}
     </>
   )
