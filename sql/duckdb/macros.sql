@@ -19,10 +19,18 @@ create or replace macro ch_cbrt(x) as case when pow(round(cbrt(x)), 3) = x then 
 create or replace macro ch_sqrt(x) as case when x < 0 then 'nan'::double else sqrt(x) end;
 create or replace macro ch_asin(x) as case when x between -1 and 1 then asin(x) when x is null then null else 'nan'::double end;
 create or replace macro ch_acos(x) as case when x between -1 and 1 then acos(x) when x is null then null else 'nan'::double end;
+-- The engine refuses the sine of an infinity and the gamma of zero.
+create or replace macro ch_angle(x) as case when isinf(x) then 'nan'::double else x end;
+create or replace macro ch_gamma(x) as case when x = 0 then 'inf'::double else gamma(x) end;
+create or replace macro ch_lgamma(x) as case when x = 0 then 'inf'::double else lgamma(x) end;
+-- 1 + x has few digits of a small x: the error of the logarithm is that of the subtraction, and cancels out.
+create or replace macro ch_log1p(x) as list_transform([x], lambda v: case when 1 + v = 1 then v when isfinite(v) and v > -1 then ln(1 + v) * v / (1 + v - 1) else ch_ln(1 + v) end)[1];
+-- Scaled by the longer side, so that no square overflows.
+create or replace macro ch_hypot(a, b) as list_transform([greatest(abs(a), abs(b))], lambda m: case when m = 0 or not isfinite(m) then m else m * sqrt(pow(a / m, 2) + pow(b / m, 2)) end)[1];
 create or replace macro ch_acosh(x) as case when x >= 1 then acosh(x) when x is null then null else 'nan'::double end;
 create or replace macro ch_atanh(x) as case when x = 1 then 'inf'::double when x = -1 then '-inf'::double when x between -1 and 1 then atanh(x) when x is null then null else 'nan'::double end;
 create or replace macro ch_factorial(n) as case when n < 2 then 1 when n > 20 then error('factorial takes at most 20') else factorial(n::integer)::bigint end;
-create or replace macro ch_int_exp2(n) as case when n < 0 then 0 when n >= 63 then 9223372036854775807 else (1::bigint << n::bigint) end;
+create or replace macro ch_int_exp2(n) as case when n < 0 then 0 when n >= 64 then 18446744073709551615::hugeint else (1::hugeint << n::hugeint) end;
 create or replace macro ch_int_exp10(n) as case when n < 0 then 0 when n > 19 then 18446744073709551615::hugeint else pow(10, n)::hugeint end;
 create or replace macro ch_width_bucket(x, lo, hi, n) as case when x < lo then 0 when x >= hi then n + 1 else floor((x - lo)::double / (hi - lo) * n)::bigint + 1 end;
 create or replace macro ch_round_to_exp2(x) as case when x < 1 then 0 else pow(2, floor(log2(x::double)))::bigint end;
@@ -122,6 +130,8 @@ create or replace macro ch_extract(s, re) as case when ch_has_group(re) then reg
 create or replace macro ch_extract_all(s, re) as ch_until_empty(case when ch_has_group(re) then list_transform(regexp_extract_all(s, re, 1, 's'), lambda e: coalesce(e, '')) else regexp_extract_all(s, re, 0, 's') end, regexp_extract_all(s, re, 0, 's'));
 create or replace macro ch_subsequence(s) as array_to_string(list_transform(string_split(s, ''), lambda e: regexp_escape(e)), '.*');
 create or replace macro ch_ngrams(s, n) as list_transform(range(1, length(s) - n + 2), lambda i: substring(s, i, n::bigint));
+-- Text with other letters is no bytes: of one such row among many the others are answered.
+create or replace macro ch_unhex(s) as list_transform([s], lambda e: coalesce(try(decode(unhex(e))), case when e is not null then '' end))[1];
 create or replace macro ch_hexint(x) as case when length(hex(x)) % 2 = 1 then concat('0', hex(x)) else hex(x) end;
 create or replace macro ch_levenshtein(a, b) as case when strlen(a) > 5000 or strlen(b) > 5000 then error('The texts are too long to compare') else levenshtein(a, b) end;
 
@@ -136,7 +146,7 @@ create or replace macro ch_json_float(j, p) as case json_type(j, p) when 'BOOLEA
 -- The engine reads nan and inf as JSON.
 create or replace macro ch_finite(x) as case when isfinite(x) then x end;
 create or replace macro ch_json_int(j, p) as case json_type(j, p) when 'BOOLEAN' then 0 else coalesce(ch_toint(json_extract_string(j, p)), try_cast(trunc(ch_finite(ch_float(json_extract_string(j, p)))) as bigint), 0) end;
-create or replace macro ch_json_uint(j, p) as greatest(ch_json_int(j, p), 0);
+create or replace macro ch_json_uint(j, p) as case json_type(j, p) when 'UBIGINT' then json_extract_string(j, p)::hugeint else greatest(ch_json_int(j, p), 0) end;
 create or replace macro ch_json_bool(j, p) as case json_type(j, p) when 'BOOLEAN' then json_extract_string(j, p)::boolean when 'UBIGINT' then json_extract_string(j, p)::ubigint <> 0 when 'BIGINT' then json_extract_string(j, p)::bigint <> 0 else false end;
 create or replace macro ch_json_string(j, p) as coalesce(json_extract_string(j, p), '');
 create or replace macro ch_json_array(j, p) as case json_type(j, p) when 'ARRAY' then list_transform(cast(json_extract(j, p) as json[]), lambda e: coalesce(e::varchar, 'null')) else [] end;

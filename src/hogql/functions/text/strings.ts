@@ -248,7 +248,7 @@ export const STRINGS: readonly FunctionDef[] = [
     ),
   ),
   scalar('~hex', '1', text, hex),
-  scalar('~unhex', '1', text, 'decode(unhex($1))'),
+  scalar('~unhex', '1', text, 'ch_unhex($1)'),
   scalar('~md5', '1', text, 'upper(md5($1))'),
   scalar('~sha256', '1', text, 'upper(sha256($1))'),
   scalar('~sha1', '1', text, 'upper(sha1($1))'),

@@ -2,11 +2,19 @@
 
 import { bindInt, NULL_VALUE, sql } from '../../sql/sql-fragments.ts'
 import { arrayType, intType, STRING, type Type } from '../../types/types.ts'
-import { asDeclared, type FunctionDef, nonNull, scalar } from '../definition.ts'
+import { asDeclared, type FunctionDef, type Lowering, nonNull, scalar } from '../definition.ts'
 
 const UINT16 = intType(16, false)
 const text = asDeclared(STRING)
 const texts: Type = arrayType(STRING)
+
+/** One parameter, or each of a list. */
+const cutParameters: Lowering = ({ args, type }) => {
+  const [url = NULL_VALUE, names = NULL_VALUE] = args
+  return names.type.kind === 'array'
+    ? sql`list_reduce(list_prepend(${url}, ${names}), lambda u, n: ch_cut_param(u, n))`(type)
+    : sql`ch_cut_param(${url}, ${names})`(type)
+}
 
 /** URL functions; '' for missing parts. Adding one means adding a line. */
 export const URLS: readonly FunctionDef[] = [
@@ -54,5 +62,5 @@ export const URLS: readonly FunctionDef[] = [
   scalar('cutQueryString', '1', text, "regexp_replace($1, '\\?[^#]*', '')"),
   scalar('cutFragment', '1', text, "regexp_replace($1, '#.*$', '')"),
   scalar('cutQueryStringAndFragment', '1', text, "regexp_replace($1, '[?#].*$', '')"),
-  scalar('cutURLParameter', '2', text, 'ch_cut_param($1, $2)'),
+  scalar('cutURLParameter', '2', text, cutParameters),
 ]
