@@ -389,12 +389,13 @@ async function edgeNames(): Promise<readonly string[]> {
 }
 
 describe('definitions', () => {
-  test('are asked for whole by an edge that starts, also where it has their newest version', async () => {
+  test('are asked for whole by an edge that starts, also where it has their newest version, and a column more', async () => {
     const flag = (await flagsOf('ann', { groups: { company: 'acme' } })).flags['for-large']
     await edge.kill()
     // As an earlier version leaves columns that it does not know, and a crash group types.
     for (const [name, sql] of [
       ['control', "update feature_flags set active = 0 where key = 'for-all'"],
+      ['control', 'alter table feature_flags add column later integer not null default 1'],
       ['events', 'delete from group_types'],
     ] as const) {
       using db = new Database(join(folder, 'edge', `${name}.db`))

@@ -72,6 +72,8 @@ export class EdgeCopies {
       .query<{ name: string }, []>(`pragma table_info(${table})`)
       .all()
       .map(({ name }) => name)
+      // A home of an earlier version has fewer columns: the others keep their defaults.
+      .filter((name) => rows.every((row) => Object.hasOwn(row, name)))
     const stored = new Map(
       this.#db
         .query<StoredRow, []>(`select * from ${table}`)
