@@ -119,6 +119,7 @@ function open(settings: DataThreadSettings & { readonly timings: CommitTimings }
     const tokens = new ProjectTokens(data_dir)
     const plugins = new ProjectPlugins(data_dir)
     const writer = new EntryWriter({
+      data_dir,
       log,
       entries: new EdgeEntries(log.db),
       bytes_max,

@@ -1,4 +1,6 @@
 /** Group commit of an edge: requests pass the pipeline as at home, and accepted events are appended as entries. */
+import { statfsSync } from 'node:fs'
+import { MIB } from '../bytes.ts'
 import { errorMessage } from '../error-message.ts'
 import { BatchDecoder, failureOf } from '../ingest/threads/decode-batch.ts'
 import {
@@ -34,6 +36,14 @@ const COMMIT_MS_MAX = 20
 /** Confirmed entries deleted per transaction: requests wait a few milliseconds for one. */
 const CONFIRMED_TOGETHER_MAX = 1000
 
+/**
+ * Free bytes of the disk, or the share of a small disk, below which requests are refused. Deleting what is at home needs
+ * room in the write-ahead log, which starts over at 64 MiB, and a checkpoint some in the database file: an edge that had
+ * filled its disk stayed full after its home was back.
+ */
+const FREE_BYTES_MIN = 128 * MIB
+const FREE_SHARE_MIN = 0.25
+
 /** The home would refuse the entry, and all later ones would wait behind it. */
 const TOO_LARGE: CaptureAnswer = {
   kind: 'refused',
@@ -43,6 +53,7 @@ const TOO_LARGE: CaptureAnswer = {
 }
 
 type EntryWriterContext = DecodeContext & {
+  readonly data_dir: string
   readonly log: EventLog
   readonly entries: EdgeEntries
   /** The most bytes that may wait. */
@@ -68,6 +79,8 @@ export class EntryWriter {
   readonly #arriving = new Map<number, PackedSlice[]>()
   #waiting: DecodedRequest[] = []
   #confirmed: Confirmation[] = []
+  /** False after a deletion that failed: it is tried again with the next confirmation. */
+  #may_delete = true
   /** Projects whose entries were set aside, and are to be sent. */
   readonly #resumed = new Set<number>()
   /** Bytes that wait for the home. */
@@ -112,6 +125,7 @@ export class EntryWriter {
   /** Entries up to this number are at home: they are deleted, some in each turn. */
   confirm(confirmation: Confirmation): void {
     this.#confirmed.push(confirmation)
+    this.#may_delete = true
   }
 
   /** Sets aside the entries of projects that another server has, in the caller's transaction. */
@@ -126,13 +140,14 @@ export class EntryWriter {
 
   /** Stores overrides, and an entry that carries them to the home. Returns the error that prevented it; null without one. */
   storeOverrides(rows: readonly OverrideRow[]): string | null {
-    const { log, entries, bytes_max } = this.#context
+    const { log, entries } = this.#context
     let bytes = 0
     try {
+      const bytes_max = this.#bytesMax()
       log.transact(() => {
         const printed = overrideEntries(storeOwnOverrides(log.db, rows), Date.now() * 1000)
         const length = printed.reduce((sum, { text }) => sum + text.length, 0)
-        if (this.#bytes + length > bytes_max) throw new Error('TIDEMARK_EDGE_DISK_MB is reached')
+        if (this.#bytes + length > bytes_max) throw new Error(NO_ROOM)
         bytes = entries.append(printed)
       })
     } catch (error) {
@@ -144,15 +159,19 @@ export class EntryWriter {
   }
 
   get has_work(): boolean {
-    const has_entries = this.#waiting.length > 0 || this.#confirmed.length > 0
+    const has_entries = this.#waiting.length > 0 || this.#has_deletions
     return this.#decoder.has_work || has_entries || this.#resumed.size > 0
+  }
+
+  get #has_deletions(): boolean {
+    return this.#may_delete && this.#confirmed.length > 0
   }
 
   /** One turn: decodes new requests, commits requests, then deletes some confirmed entries and resumes some others. */
   turn(): void {
     this.#decoder.turn()
     if (this.#waiting.length > 0) this.#commitSome(this.#waiting.splice(0, REQUESTS_MAX))
-    if (this.#confirmed.length > 0) this.#deleteSome()
+    if (this.#has_deletions) this.#deleteSome()
     if (this.#resumed.size > 0) this.#resumeSome()
   }
 
@@ -163,13 +182,14 @@ export class EntryWriter {
   }
 
   #commitSome(requests: readonly DecodedRequest[]): void {
-    const { log, entries, bytes_max } = this.#context
+    const { log, entries } = this.#context
     const answers: NumberedAnswer[] = []
     const started_ms = performance.now()
     let done = 0
     let bytes = 0
     try {
       if (this.#is_broken) throw new Error('the database is damaged')
+      const bytes_max = this.#bytesMax()
       log.transact(() => {
         for (const request of requests) {
           if (done > 0 && performance.now() - started_ms > COMMIT_MS_MAX) break
@@ -209,6 +229,12 @@ export class EntryWriter {
     )
   }
 
+  /** The most bytes that may wait now: none more while the disk is nearly full. */
+  #bytesMax(): number {
+    const { data_dir, log, bytes_max } = this.#context
+    return isDiskShort(data_dir, log) ? 0 : bytes_max
+  }
+
   #break(error: unknown): void {
     this.#is_broken = true
     this.#context.breakDown(String(error))
@@ -225,8 +251,7 @@ export class EntryWriter {
         else this.#bytes -= bytes
       })
     } catch (error) {
-      // They are confirmed again when they are sent again, or with the next batch of their epoch.
-      this.#confirmed = []
+      this.#may_delete = false
       this.#bytes = entries.readBacklog().bytes
       if (faultOf(error) !== 'unavailable') this.#break(error)
     }
@@ -253,6 +278,21 @@ export class EntryWriter {
     this.#decoder.settle(answers.map(([id]) => id))
     this.#context.answer({ kind: 'answers', answers, first_events: [], bytes_written })
   }
+}
+
+const NO_ROOM = 'TIDEMARK_EDGE_DISK_MB is reached, or the disk is nearly full'
+
+const FREE_IN_DATABASE = `
+select freelist_count * page_size as bytes from pragma_freelist_count, pragma_page_size`
+
+function isDiskShort(data_dir: string, { db }: EventLog): boolean {
+  const { bavail, blocks, bsize } = statfsSync(data_dir)
+  // Some network file systems do not tell their size: 0 blocks.
+  const lacking = Math.min(FREE_BYTES_MIN, blocks * bsize * FREE_SHARE_MIN) - bavail * bsize
+  if (lacking <= 0) return false
+  // The file does not get smaller when entries are deleted.
+  const free = db.query<{ bytes: number }, []>(FREE_IN_DATABASE).get()
+  return (free?.bytes ?? 0) < lacking
 }
 
 /** An entry for each slice; the last one has the counts and names of the request too. A request without events has one entry. */

@@ -245,9 +245,9 @@ export class Forwarder {
     this.#keeps_order = keeps_order === true
     this.times.record(secondsSince(started_ms))
     this.#noteSuccess(body.length, events)
-    if (last_seq === null) return
-    this.#confirmed_seq = Math.max(this.#confirmed_seq, last_seq)
-    confirm(epoch, last_seq)
+    this.#confirmed_seq = Math.max(this.#confirmed_seq, last_seq ?? 0)
+    // Also after a report alone: a deletion that failed on a full disk is tried again.
+    confirm(epoch, this.#confirmed_seq)
   }
 
   #printReport(): string {

@@ -14,9 +14,11 @@ import { join } from 'node:path'
 import { run as tidemark } from '../cli/command.ts'
 import { limitTests, longTestIf } from '../long-tests.ts'
 import { makeBatches, sendBatches } from './clients/ledger.ts'
+import { askUntil } from './clients/patience.ts'
 import {
   API_TOKEN,
   askHogQL,
+  freePort,
   PERSONAL_API_KEY,
   type Server,
   serverLog,
@@ -302,6 +304,69 @@ test.skipIf(!canMount)(
     expect(ran.exit_code).toBe(1)
     expect(ran.err).toContain(guarded)
     expect(ran.err).toMatch(/not permitted|read-?only/i)
+  },
+)
+
+/** Sends events to an edge until it takes no more; answers how many it took. */
+async function fillEdge(url: string): Promise<number> {
+  let stored = 0
+  for (; (await capture(url)).status === 200; stored++) expect(stored).toBeLessThan(2000)
+  return stored
+}
+
+/** A home and its edge on the disk, of which the home is away. */
+async function startEdge(name: string, env: Readonly<Record<string, string>> = {}) {
+  const edge_dir = join(disk, name)
+  await begin(edge_dir)
+  const options = { data_dir: join(folder, `${name}-home`), port: freePort() }
+  const home = await startServer(options)
+  servers.push(home)
+  const forward = { TIDEMARK_FORWARD_TO: home.url, TIDEMARK_FORWARD_KEY: PERSONAL_API_KEY }
+  const edge = await start({ ...forward, ...env }, edge_dir)
+  await home.kill()
+  const startHome = async (): Promise<Server> => {
+    const again = await startServer(options)
+    servers.push(again)
+    return again
+  }
+  return { edge, startHome }
+}
+
+test.skipIf(!canMount)(
+  'an edge whose disk is full of what waits takes events again once its home has them',
+  async () => {
+    const { edge, startHome } = await startEdge('edge')
+    const empty = fill(130_000_000)
+    const stored = await fillEdge(edge.url)
+    const home = await startHome()
+    for (let tries = 0; (await capture(edge.url)).status !== 200; tries++) {
+      expect(tries).toBeLessThan(300)
+      await Bun.sleep(100)
+    }
+    const all = [[stored + 1, stored + 1]]
+    const ask = async () => (await askHogQL(home.url, COUNT)).results
+    expect(await askUntil(ask, (found) => Bun.deepEquals(found, all))).toEqual(all)
+    expect(await edge.stop()).toBe(0)
+    empty()
+  },
+)
+
+longTestIf(canMount)(
+  'an edge that had no room to delete what is at home does so later, although no event comes',
+  async () => {
+    const { edge, startHome } = await startEdge('edge-of-6', { TIDEMARK_EDGE_DISK_MB: '6' })
+    const stored = await fillEdge(edge.url)
+    const empty = fill(0)
+    const home = await startHome()
+    const ask = async () => (await askHogQL(home.url, COUNT)).results
+    expect(await askUntil(ask, ([row]) => row?.[0] === stored)).toEqual([[stored, stored]])
+    empty()
+    const backlog = async (): Promise<unknown> => {
+      const health = await (await fetch(`${edge.url}/_health`)).json()
+      return (health as { edge: { backlog_events: number } }).edge.backlog_events
+    }
+    expect(await askUntil(backlog, (events) => events === 0)).toBe(0)
+    expect(await edge.stop()).toBe(0)
   },
 )
 
