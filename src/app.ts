@@ -21,7 +21,7 @@ import { DIRECT_INSIGHT_ROUTES } from './http/analytics/insights/legacy-insights
 import { QUERY_ROUTES } from './http/analytics/queries/query.ts'
 import { VARIABLE_ROUTES } from './http/analytics/queries/variables.ts'
 import { withCors } from './http/answers/cors.ts'
-import { answerError, answerRefusal } from './http/answers/refusals.ts'
+import { answerError, answerRefusal, reportTo } from './http/answers/refusals.ts'
 import type { AppContext, PublicContext } from './http/app-context.ts'
 import { downloadEndpoints } from './http/browser/download-endpoint.ts'
 import { webFileEndpoints } from './http/browser/files.ts'
@@ -201,7 +201,8 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as 
 const UNREAD = { parse: 'none' } as const
 
 /** The parts of the context that mounting an endpoint needs. */
-type MountContext = Pick<AppContext, 'log' | 'timings'>
+/** Edges and standbys have only copies of control.db. */
+type MountContext = Pick<AppContext, 'log' | 'timings'> & Partial<Pick<AppContext, 'checkControl'>>
 
 /** Builds the application. Tests call `app.handle(request)`, which answers like the server. */
 export function createApp(needs: AppContext): Elysia {
@@ -346,7 +347,7 @@ function answerFault(
   call: { readonly method: string; readonly path: string },
   error: unknown,
 ): Response {
-  return answerError(error, (err, error_id) => needs.log.error({ err, error_id, ...call }))
+  return answerError(error, reportTo(needs, call))
 }
 
 /**

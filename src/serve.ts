@@ -231,6 +231,7 @@ function createContext(
   return {
     control: rooms.control.db,
     settleControl: () => rooms.control.settle(),
+    checkControl: () => rooms.control.check(),
     capture: rooms.capture,
     forwarding: rooms.capture,
     identity: rooms.capture,
@@ -278,7 +279,7 @@ function openServedControl({ data_dir }: Config, log: Log, onBroken: () => void)
   return new ServedControl({
     data_dir,
     fail(reason) {
-      log.fatal({ reason }, 'control.db cannot be written')
+      log.fatal({ reason }, 'control.db cannot be used')
       onBroken()
     },
     report: (reason) => log.error({ reason }, 'a checkpoint of control.db failed'),
@@ -303,6 +304,7 @@ async function openRooms(
     timings: timings.commits,
     log,
     onFirstEvent: (project_id) => noteFirstEvent(control, project_id, log),
+    onStorageFault: () => control.check(),
     onBroken,
   })
   parts.defer(() => capture.close())

@@ -80,6 +80,8 @@ export type AppContext = {
   readonly control: ControlDB
   /** Resolves when everything that is committed to `control` is on the disk; null when it is already. */
   readonly settleControl: () => Promise<void> | null
+  /** Looks on another thread whether control.db is damaged, which ends the server. Called after errors of the storage. */
+  readonly checkControl: () => void
   readonly capture: Pick<Capture, 'send'>
   /** Stores the events that edges send. */
   readonly forwarding: Pick<Capture, 'forward'>

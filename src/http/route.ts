@@ -23,7 +23,7 @@ import { noteProject, resumeWork } from '../threads/this-thread.ts'
 import { pathOf } from './addresses.ts'
 import { compressAnswer, tellsSecrets } from './answers/compress.ts'
 import { queryValue } from './answers/pages.ts'
-import { answerError, type Report } from './answers/refusals.ts'
+import { answerError, reportTo } from './answers/refusals.ts'
 import type { AppContext } from './app-context.ts'
 import { readBody } from './bodies/body.ts'
 import { isFormType } from './bodies/form.ts'
@@ -200,7 +200,7 @@ async function answerRoute(
     method: request.method,
     path: pathOf(request.url),
   }
-  const report: Report = (err, error_id) => app.log.error({ err, error_id, ...call })
+  const report = reportTo(app, call)
   const answer = await route
     .run(app, request, params, socket)
     .catch((error: unknown) => answerError(error, report))

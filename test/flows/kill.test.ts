@@ -11,6 +11,7 @@ import {
   askHogQL,
   PERSONAL_API_KEY,
   type Server,
+  serverLog,
   startServer,
 } from './processes/server.ts'
 
@@ -105,7 +106,7 @@ test('SIGTERM answers what is in flight, exits 0 and leaves no process behind', 
   expect(await again.stop()).toBe(0)
 })
 
-test('a control.db that is damaged under a server is answered with 503: clients keep what they send', async () => {
+test('a control.db that is damaged under a server is answered with 503: then it ends and names the file', async () => {
   const damaged_dir = join(folder, 'damaged')
   // Once more, so that the server has read few of its pages.
   expect(await (await startServer({ data_dir: damaged_dir })).stop()).toBe(0)
@@ -127,5 +128,6 @@ test('a control.db that is damaged under a server is answered with 503: clients 
       expect.objectContaining({ code: 'storage_unavailable' }),
     ])
   }
-  await server.stop()
+  expect(await server.exited).not.toBe(0)
+  expect(serverLog(damaged_dir)).toMatch(/control\.db is damaged .*tidemark restore/)
 })

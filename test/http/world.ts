@@ -167,6 +167,7 @@ export async function openWorld(
   const needs: AppContext = {
     control: control.db,
     settleControl: () => null,
+    checkControl: () => undefined,
     capture,
     forwarding: capture,
     identity: capture,

@@ -1,5 +1,6 @@
 /** Turns refusals and bugs into responses. The table STATUSES alone maps codes to statuses. */
 import { ERRORS, type ErrorCode, isStorageTrouble, Refusal } from '../../errors.ts'
+import type { AppContext } from '../app-context.ts'
 import { answerJson } from './answers.ts'
 
 const STATUSES = {
@@ -56,6 +57,17 @@ const RETRY_AFTER_S = 5
 
 /** Logs a bug; the response contains only its `error_id`. */
 export type Report = (error: unknown, error_id: string) => void
+
+/** Logs bugs of a call, and has control.db checked when the storage has failed. */
+export function reportTo(
+  { log, checkControl }: Pick<AppContext, 'log'> & Partial<Pick<AppContext, 'checkControl'>>,
+  call: object,
+): Report {
+  return (err, error_id) => {
+    log.error({ err, error_id, ...call })
+    if (isStorageTrouble(err)) checkControl?.()
+  }
+}
 
 /** Answers a thrown error. Anything but a refusal is a bug: logged, and answered 500 with nothing but an id. */
 export function answerError(error: unknown, report: Report): Response {

@@ -64,6 +64,8 @@ export type CaptureSettings = {
   readonly onFirstEvent?: (project_id: number) => void
   /** Called when the data thread cannot continue (damaged database, bug): every request is refused from then on. */
   readonly onBroken?: (message: string) => void
+  /** Called when the storage refuses events, not more often than every few seconds. */
+  readonly onStorageFault?: () => void
 }
 
 const DEDUP_DAYS = 30
@@ -409,6 +411,7 @@ export class Capture {
     if (now_ms < this.#next_fault_ms) return
     this.#next_fault_ms = now_ms + FAULT_LOG_MS
     this.#settings.log.error({ reason }, 'the storage refused events, clients send them again')
+    this.#settings.onStorageFault?.()
   }
 
   #forgetNames(): void {

@@ -21,7 +21,7 @@ const LOOK_MS = 5 * SECOND_MS
 
 type ServedControlSettings = {
   readonly data_dir: string
-  /** Called once when the disk fails: what was committed since may be lost, and is not answered. */
+  /** Called once when the disk fails or the file is damaged: what was committed since may be lost, and is not answered. */
   readonly fail: (message: string) => void
   /** Called with the reason why a checkpoint failed; another one follows. */
   readonly report: (message: string) => void
@@ -81,6 +81,11 @@ export class ServedControl {
       resolve()
     })
     return promise
+  }
+
+  /** Looks whether the file is damaged, after an error of the storage; `fail` is called when it is. */
+  check(): void {
+    this.#checkpoints.check()
   }
 
   /** From now on commits do not wait. Without the looks, the log of a server that only gets events would grow for ever. */

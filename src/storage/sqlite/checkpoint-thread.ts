@@ -1,7 +1,7 @@
 /** A checkpoint thread: a Worker that checkpoints the write-ahead log of one database on request. */
 import type { Database } from 'bun:sqlite'
 import { fdatasyncSync, openSync } from 'node:fs'
-import { isFailedSync, openWriter } from './sqlite.ts'
+import { DamagedDatabase, isFailedSync, openWriter, requireUndamaged } from './sqlite.ts'
 
 declare const self: Worker
 
@@ -11,6 +11,8 @@ export type ToCheckpointThread =
   | { readonly kind: 'checkpoint' }
   | { readonly kind: 'sync' }
   | { readonly kind: 'truncate' }
+  /** Reads the whole database; answered only when it is damaged. */
+  | { readonly kind: 'check' }
   | { readonly kind: 'close' }
 
 /** Checkpoint thread → main thread. `pages_left` are still in the log because commits went on meanwhile. */
@@ -22,6 +24,7 @@ export type FromCheckpointThread =
   | { readonly kind: 'failed'; readonly message: string }
   /** The database file could not be synced: no checkpoint may follow. */
   | { readonly kind: 'unsynced'; readonly message: string }
+  | { readonly kind: 'damaged'; readonly message: string }
   | { readonly kind: 'closed' }
 
 type CheckpointProgress = {
@@ -49,6 +52,9 @@ self.addEventListener('message', (event: MessageEvent<ToCheckpointThread>) => {
       return
     case 'truncate':
       send(truncate())
+      return
+    case 'check':
+      check()
       return
     case 'close':
       db?.close(true)
@@ -81,6 +87,15 @@ function checkpoint(): FromCheckpointThread {
   } catch (error) {
     // Most likely a full disk: commits are safe in the log, and the next checkpoint includes them.
     return describeFailure(error)
+  }
+}
+
+function check(): void {
+  try {
+    requireUndamaged(path)
+  } catch (error) {
+    // Any other error says nothing about the file.
+    if (error instanceof DamagedDatabase) send({ kind: 'damaged', message: error.message })
   }
 }
 

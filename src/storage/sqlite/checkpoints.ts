@@ -17,6 +17,9 @@ const LOG_PAGES_MAX = 16_384
  */
 const IDLE_MS = 10 * MINUTE_MS
 
+/** The shortest time between two checks of the whole database. */
+const CHECK_EVERY_MS = MINUTE_MS
+
 /** The main thread's handle on the checkpoint thread, which starts with its first work. */
 export class Checkpoints {
   readonly #path: string
@@ -29,6 +32,8 @@ export class Checkpoints {
   #bytes = 0
   #is_running = false
   #is_closed = false
+  /** The time from which the database may be checked again, ms. */
+  #next_check_ms = 0
   #idle: Timer | null = null
 
   /**
@@ -65,6 +70,14 @@ export class Checkpoints {
     this.#bytes = 0
     this.#is_running = true
     this.#send({ kind: 'checkpoint' })
+  }
+
+  /** Reads the whole database on the thread; `fail` is called when it is damaged. Calls within a minute make one check. */
+  check(): void {
+    const now_ms = performance.now()
+    if (this.#is_closed || now_ms < this.#next_check_ms) return
+    this.#next_check_ms = now_ms + CHECK_EVERY_MS
+    this.#send({ kind: 'check' })
   }
 
   async close(): Promise<void> {
@@ -143,6 +156,10 @@ export class Checkpoints {
       case 'unsynced':
         this.#takeNoMore()
         this.#fail(`${basename(this.#path)} cannot be synced: ${message.message}`)
+        return
+      case 'damaged':
+        this.#takeNoMore()
+        this.#fail(message.message)
         return
       case 'closed':
         this.#ended.resolve()

@@ -82,15 +82,24 @@ export function isFailedSync(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error && error.syscall === 'fdatasync'
 }
 
+/** The message names the file, and the command that restores it. */
+export class DamagedDatabase extends Error {
+  override readonly name = 'DamagedDatabase'
+
+  constructor(path: string, findings: string) {
+    super(`${path} is damaged (${findings}): restore it from a backup, with "tidemark restore"`)
+  }
+}
+
 /**
- * Reads a whole database and throws when it is damaged; a missing file is sound. Called at the start after a crash: a
+ * Reads a whole database and throws `DamagedDatabase` when it is; a missing file is sound. Called at the start after a crash: a
  * damaged database must not be written to, and is never repaired in silence.
  */
 export function requireUndamaged(path: string): void {
   if (!existsSync(path)) return
   const findings = quickCheck(path)
   if (findings === 'ok') return
-  throw new Error(`${path} is damaged (${findings}): restore it from a backup`)
+  throw new DamagedDatabase(path, findings)
 }
 
 function quickCheck(path: string): string {

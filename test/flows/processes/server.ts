@@ -22,6 +22,8 @@ export type StartOptions = {
 export type Server = {
   readonly url: string
   readonly pid: number
+  /** Resolves when it has ended, however that was. */
+  readonly exited: Promise<number>
   /** Ends as an operator would: SIGTERM. Answers the exit code. */
   stop(): Promise<number>
   /** Ends as a power-hungry kernel would: SIGKILL, which cannot be handled. */
@@ -100,6 +102,7 @@ export async function startServer(options: StartOptions): Promise<Server> {
   return {
     url,
     pid: child.pid,
+    exited: child.exited,
     async stop() {
       child.kill('SIGTERM')
       return child.exited
