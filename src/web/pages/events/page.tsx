@@ -10,7 +10,7 @@ import {
   useEventList,
 } from '../../api/events.ts'
 import { ROW_FILES } from '../../api/exports.ts'
-import { usePerson } from '../../api/persons.ts'
+import { usePerson } from '../../api/persons/persons.ts'
 import { saveRows } from '../../parts/answer/save-file.ts'
 import { ButtonLink, IconButton } from '../../parts/button.tsx'
 import { useWidth } from '../../parts/charts/use-width.ts'

@@ -1,7 +1,7 @@
 /** The flags of a person or a group, each with its value and the reason. */
 import type { UseQueryResult } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
-import type { FlagReason } from '../../api/persons.ts'
+import type { FlagReason } from '../../api/persons/persons.ts'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
 import { Loaded } from '../../parts/notes/loaded.tsx'
 import style from './persons.module.css'

@@ -13,7 +13,7 @@ import {
   useGroup,
   useGroupFlags,
   useRelated,
-} from '../../api/groups.ts'
+} from '../../api/persons/groups.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { ButtonLink } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy.tsx'

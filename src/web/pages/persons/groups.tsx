@@ -1,6 +1,6 @@
 /** Groups of one type: the list with a search. */
 import type { VNode } from 'preact'
-import { type GroupListed, groupAddress, nameOfGroup, useGroups } from '../../api/groups.ts'
+import { type GroupListed, groupAddress, nameOfGroup, useGroups } from '../../api/persons/groups.ts'
 import { Ago } from '../../parts/ago.tsx'
 import type { PropertyCondition } from '../../parts/filters/conditions.ts'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useRoute } from 'wouter-preact'
 import { useGroupTypes } from '../../api/definitions.ts'
-import { type PersonListed, usePersons } from '../../api/persons.ts'
+import { type PersonListed, usePersons } from '../../api/persons/persons.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { ButtonLink } from '../../parts/button.tsx'
 import { Choice } from '../../parts/fields/choice.tsx'

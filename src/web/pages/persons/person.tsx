@@ -10,7 +10,7 @@ import {
   usePerson,
   usePersonCohorts,
   usePersonMerges,
-} from '../../api/persons.ts'
+} from '../../api/persons/persons.ts'
 import { Button, ButtonLink } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
 import { Choice } from '../../parts/fields/choice.tsx'

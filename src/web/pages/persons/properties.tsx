@@ -1,7 +1,7 @@
 /** The properties of a person or a group: searched, changed in place, taken away. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { changeProperty, type PropertyHolder } from '../../api/property-history.ts'
+import { changeProperty, type PropertyHolder } from '../../api/persons/property-history.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { TextField } from '../../parts/fields/field.tsx'
 import { propertyTitle } from '../../parts/names.ts'

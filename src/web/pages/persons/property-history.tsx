@@ -5,7 +5,7 @@ import {
   type PropertyChange,
   type PropertyHolder,
   usePropertyHistory,
-} from '../../api/property-history.ts'
+} from '../../api/persons/property-history.ts'
 import { formatMoment } from '../../parts/format.ts'
 import { eventTitle } from '../../parts/names.ts'
 import { Loaded } from '../../parts/notes/loaded.tsx'

@@ -7,7 +7,7 @@ import {
   type PersonListed,
   type PersonMergeListed,
   useUndoPreview,
-} from '../../api/persons.ts'
+} from '../../api/persons/persons.ts'
 import { formatMoment, formatNumber } from '../../parts/format.ts'
 import { Loaded } from '../../parts/notes/loaded.tsx'
 import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'

@@ -6,11 +6,11 @@ import {
   useInfiniteQuery,
   useQuery,
 } from '@tanstack/preact-query'
-import type { PropertyCondition } from '../parts/filters/conditions.ts'
-import { useProject } from '../state/project.tsx'
-import { type ApiError, call } from './calls/call.ts'
-import { queryClient } from './calls/client.ts'
-import { useSettled } from './definitions.ts'
+import type { PropertyCondition } from '../../parts/filters/conditions.ts'
+import { useProject } from '../../state/project.tsx'
+import { type ApiError, call } from '../calls/call.ts'
+import { queryClient } from '../calls/client.ts'
+import { useSettled } from '../definitions.ts'
 
 export type PersonListed = {
   readonly uuid: string

@@ -1,9 +1,9 @@
 /** Changes of a property of a person or a group: by which events, by whom; and one more. */
 import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
-import { useProject } from '../state/project.tsx'
-import { ask } from './calls/ask.ts'
-import { type ApiError, call } from './calls/call.ts'
-import { queryClient } from './calls/client.ts'
+import { useProject } from '../../state/project.tsx'
+import { ask } from '../calls/ask.ts'
+import { type ApiError, call } from '../calls/call.ts'
+import { queryClient } from '../calls/client.ts'
 
 /** One change of a property. */
 export type PropertyChange = {
