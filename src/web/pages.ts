@@ -98,6 +98,14 @@ export const PROJECT_PAGES: readonly ProjectPage[] = [
     View: lazyPage(() => import('./pages/cohorts/page.tsx').then(({ CohortsPage }) => CohortsPage)),
   },
   {
+    folder: 'surveys',
+    title: 'Surveys',
+    icon: 'surveys',
+    key: 'v',
+    place: 'more',
+    View: lazyPage(() => import('./pages/surveys/page.tsx').then(({ SurveysPage }) => SurveysPage)),
+  },
+  {
     folder: 'data',
     title: 'Data',
     icon: 'data',

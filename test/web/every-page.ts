@@ -13,6 +13,7 @@ export type PageIds = {
   readonly event_id: string
   readonly property_id: string
   readonly action_id: number
+  readonly survey_id: string
 }
 
 export type TestedPage = {
@@ -126,6 +127,17 @@ export const EVERY_PAGE: readonly TestedPage[] = [
     drawn: 'main ol li',
   },
   {
+    name: 'Surveys',
+    path: ({ project }) => `/p/${project}/surveys`,
+    drawn: 'main ul li',
+    empty: 'No surveys yet',
+  },
+  {
+    name: 'a survey',
+    path: ({ project, survey_id }) => `/p/${project}/surveys/${survey_id}`,
+    drawn: 'main ol li',
+  },
+  {
     name: 'Data',
     path: ({ project }) => `/p/${project}/data`,
     drawn: 'main ul li',
@@ -178,7 +190,13 @@ export const EVERY_PAGE: readonly TestedPage[] = [
   },
 ]
 
-/** Makes the board, the insight and the alert that some pages show. */
+const SURVEY = {
+  name: 'Feedback',
+  type: 'popover',
+  questions: [{ type: 'open', question: 'What can we do better?' }],
+}
+
+/** Makes the board, the insight, the alert and the survey that some pages show. */
 export async function fillPages(ui: Interface): Promise<PageIds> {
   const post = async (path: string, body: object): Promise<Readonly<Record<string, unknown>>> => {
     const init = { method: 'POST', body: JSON.stringify(body) }
@@ -225,5 +243,6 @@ export async function fillPages(ui: Interface): Promise<PageIds> {
     event_id: String(await firstIn('event_definitions')),
     property_id: String(await firstIn('property_definitions')),
     action_id: await firstId('actions'),
+    survey_id: String((await post('surveys/', SURVEY))['id']),
   }
 }

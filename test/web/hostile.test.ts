@@ -48,7 +48,14 @@ const URLS = [
 ]
 
 let ui: Interface
-const ids = { board: 0, flag: 0, action: 0, insight: '', persons: [] as readonly string[] }
+const ids = {
+  board: 0,
+  flag: 0,
+  action: 0,
+  survey: '',
+  insight: '',
+  persons: [] as readonly string[],
+}
 
 async function sendEvents(): Promise<void> {
   const batch = HOSTILE.flatMap((name, at) => {
@@ -234,6 +241,20 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
     ]
     const action = { name: MARKUP, description: HOSTILE[12], tags: [MARKUP, HOSTILE[8]], steps }
     ids.action = ((await post('actions/', action)) as { readonly id: number }).id
+    const survey = (await post('surveys/', {
+      name: 'hostile '.repeat(49).trim(),
+      description: MARKUP,
+      type: 'popover',
+      questions: HOSTILE.map((text) => ({
+        type: 'single_choice',
+        question: text,
+        choices: [text],
+        [text]: text,
+      })),
+      conditions: { url: MARKUP, selector: MARKUP, events: { values: [{ name: MARKUP }] } },
+      appearance: { backgroundColor: 'url(https://example.com/x.png)', textColor: MARKUP },
+    })) as { readonly id: string }
+    ids.survey = survey.id
     const { results } = (await ui.api(`/api/projects/${ui.project}/persons/?limit=100`)) as {
       readonly results: readonly { readonly uuid: string }[]
     }
@@ -259,6 +280,8 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
     ['properties', () => `/p/${ui.project}/data/properties`, 'main ul li'],
     ['an action', () => `/p/${ui.project}/data/actions/${ids.action}`, 'main ol li'],
     ['actions', () => `/p/${ui.project}/data/actions`, 'main ul li'],
+    ['Surveys', () => `/p/${ui.project}/surveys`, 'main ul li'],
+    ['a survey', () => `/p/${ui.project}/surveys/${ids.survey}`, 'main ol li'],
     ['Start', () => `/p/${ui.project}/start`, 'h2'],
   ] satisfies (readonly [string, () => string, string])[]
   test('is text on every page', async () => {

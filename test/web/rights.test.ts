@@ -22,11 +22,12 @@ const KINDS = [
   'property_definition',
   'sharing_configuration',
   'subscription',
+  'survey',
 ] as const
 
 /** Buttons that begin a change, and menus that have nothing else. */
 const CHANGES =
-  /^(Add|New board|New alert|Save|Save for all|Undo this merge|Move .*|Size of .*|Save .* as a variable .*|Create (action|alert|cohort|flag)|Actions of the (cohort|person|group|property))$/
+  /^(Add|New board|New alert|Save|Save for all|Undo this merge|Move .*|Size of .*|Save .* as a variable .*|Create (action|alert|cohort|flag|survey)|Launch|Actions of the (cohort|person|group|property))$/
 
 describe.skipIf(!HAS_BROWSER)('a member who may change nothing', () => {
   let ui: Interface
@@ -71,6 +72,7 @@ describe.skipIf(!HAS_BROWSER)('a member who may change nothing', () => {
     const root = `/p/${ui.project}`
     const changed = encodeURIComponent(JSON.stringify({ kind: 'LifecycleQuery', series: [] }))
     const draft = encodeURIComponent(JSON.stringify({ key: 'other', conditions: [] }))
+    const survey = encodeURIComponent(JSON.stringify({ name: 'other', questions: [] }))
     const hogql = { kind: 'HogQLQuery', query: 'select {variables.shop}' }
     const offered: Record<string, readonly string[]> = {}
     await page.goto(`${root}/start`)
@@ -91,6 +93,10 @@ describe.skipIf(!HAS_BROWSER)('a member who may change nothing', () => {
       `/data/properties/${ids.property_id}`,
       '/flags/new',
       `/flags/${ids.flag_id}#q=${draft}`,
+      '/surveys/new',
+      `/surveys/new#q=${survey}`,
+      `/surveys/${ids.survey_id}#q=${survey}`,
+      `/surveys/${ids.survey_id}`,
       `/persons/${ids.person_id}?view=merges`,
       `/persons/group/0/${encodeURIComponent(ids.group_key)}`,
       `/sql#q=${encodeURIComponent(JSON.stringify(hogql))}`,

@@ -141,6 +141,7 @@ describe.skipIf(!HAS_BROWSER)('in a project without anything', () => {
         event_id: '',
         property_id: '',
         action_id: 0,
+        survey_id: '',
         person_id: '',
         insight_id: '',
         group_key: '',

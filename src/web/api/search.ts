@@ -1,4 +1,4 @@
-/** Finds stored things by name: insights, boards, flags, cohorts, actions, persons, events. */
+/** Finds stored things by name: insights, boards, flags, cohorts, surveys, actions, persons, events. */
 import { keepPreviousData, useQuery } from '@tanstack/preact-query'
 import type { ComboOption } from '../parts/fields/combobox.tsx'
 import type { IconName } from '../parts/icon.tsx'
@@ -58,6 +58,13 @@ const SEARCH_FAMILIES: readonly SearchFamily[] = [
     path: 'cohorts/',
     group: 'Cohorts',
     icon: 'cohorts',
+    read: ({ id, name }) => ({ id, text: name }),
+  },
+  {
+    page: 'surveys',
+    path: 'surveys/',
+    group: 'Surveys',
+    icon: 'surveys',
     read: ({ id, name }) => ({ id, text: name }),
   },
   {

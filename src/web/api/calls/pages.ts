@@ -18,21 +18,28 @@ type PagesRequest = {
   /** Below the project's address: `cohorts/`. */
   readonly path: string
   readonly query: NonNullable<CallOptions['query']>
+  /** Items on a page. */
+  readonly size?: number
 }
 
 const PAGE_SIZE = 100
 
 /** The items of a list of the project. */
-export function useItemPages<Item>({ family, path, query }: PagesRequest): ItemPages<Item> {
+export function useItemPages<Item>({
+  family,
+  path,
+  query,
+  size = PAGE_SIZE,
+}: PagesRequest): ItemPages<Item> {
   const { id } = useProject()
   return useInfiniteQuery({
     queryKey: [family, id, 'list', path, query],
     queryFn: ({ pageParam, signal }) => {
-      const page = { ...query, limit: PAGE_SIZE, offset: pageParam }
+      const page = { ...query, limit: size, offset: pageParam }
       return call<ItemPage<Item>>('GET', `/api/projects/${id}/${path}`, { query: page, signal })
     },
     initialPageParam: 0,
-    getNextPageParam: ({ next }, pages) => (next === null ? null : pages.length * PAGE_SIZE),
+    getNextPageParam: ({ next }, pages) => (next === null ? null : pages.length * size),
     placeholderData: keepPreviousData,
   })
 }
