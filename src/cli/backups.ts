@@ -223,7 +223,7 @@ function addDoctorCommand(program: Command, exit: { code: number }): void {
       const machine = existsSync(data_dir) ? await examineMachine(data_dir, new Date()) : []
       const is_faulty = machine.some(({ severity }) => severity === 'fault')
       if (findings.length > 0 || is_faulty) exit.code = 1
-      const sound = `sound: both databases, and ${files} snapshot files with ${events_in_files} events`
+      const sound = `sound: both databases, and ${files} snapshot files with ${events_in_files} events; newer events are in events.db`
       const advice = isUnserved(data_dir) ? UNSERVED_ADVICE : DATA_ADVICE
       const lines = [
         ...(findings.length > 0

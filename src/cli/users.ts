@@ -127,7 +127,7 @@ function printSetupLink(options: DataFolderOptions): void {
   if (code === null) {
     throw new Refusal(
       'invalid_input',
-      'A user has a password already: name the address of the user who needs a link.',
+      'A user has a password already: add the email of the one who needs a link, as in "tidemark user link ann@example.com".',
     )
   }
   const link = `${serverUrl(options)}/setup#${code}`

@@ -47,7 +47,9 @@ test('finds nothing about a folder as a server leaves it, and says so', async ()
     expect([subject, await about(subject)]).toEqual([subject, []])
   }
   const ran = await run(['doctor', '--data-dir', data_dir])
-  expect(ran.out).toStartWith('sound: both databases')
+  expect(ran.out).toStartWith(
+    'sound: both databases, and 0 snapshot files with 0 events; newer events are in events.db\n',
+  )
 })
 
 test('says of a folder that was never served that there is nothing to restore', async () => {

@@ -263,7 +263,7 @@ describe('tidemark user', () => {
     // The code that the server printed ends with the one made now.
     expect((await setUp(served, setupCodeOf(served))).status).toBe(404)
     expect((await setUp(served, made.code)).status).toBe(200)
-    expect((await cli('user', 'link')).err).toContain('A user has a password already')
+    expect((await cli('user', 'link')).err).toContain('as in "tidemark user link ann@example.com"')
 
     const added = JSON.parse((await cli('user', 'add', 'Ann@Example.com', '--level', 'admin')).out)
     expect(added.link).toStartWith(`${served.url}/reset#`)
