@@ -334,7 +334,7 @@ describe.skipIf(!HAS_BROWSER)('the menu of a tile', () => {
     const name = '=1+1 <img src=x onerror=alert(1)>'
     const source = {
       kind: 'HogQLQuery',
-      query: 'select \'=evil()\' as "<b>word</b>", 2 as n',
+      query: 'select \'=evil()\' as "<b>word</b>", 2000 as n',
     }
     const board = await makeSqlBoard(name, { kind: 'DataVisualizationNode', source })
     await using visit = await ui.visit()
@@ -342,6 +342,7 @@ describe.skipIf(!HAS_BROWSER)('the menu of a tile', () => {
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.goto(`/p/${ui.project}/boards/${board.id}`)
     await page.getByRole('cell', { name: '=evil()' }).waitFor()
+    await page.getByRole('cell', { name: '2,000' }).waitFor()
     const choose = async (item: string): Promise<void> => {
       await page.getByRole('button', { name: `Actions of ${name}` }).click()
       await page.getByRole('menuitem', { name: item, exact: true }).click()
@@ -350,7 +351,7 @@ describe.skipIf(!HAS_BROWSER)('the menu of a tile', () => {
       const [file] = await Promise.all([page.waitForEvent('download'), choose(item)])
       return Buffer.from(await Bun.file(await file.path()).bytes())
     }
-    expect((await save('Download CSV')).toString()).toBe("<b>word</b>,n\r\n'=evil(),2")
+    expect((await save('Download CSV')).toString()).toBe("<b>word</b>,n\r\n'=evil(),2000")
     expect((await save('Download PNG')).subarray(1, 4).toString()).toBe('PNG')
     await choose('Copy link')
     await page.getByText('Link copied').waitFor()

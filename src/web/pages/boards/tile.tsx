@@ -9,7 +9,7 @@ import { Table } from '../../parts/table.tsx'
 import { derivedName } from '../explore/derived-name.ts'
 import { isObject, readQuery } from '../explore/explore-query.ts'
 import { KIND_VIEWS } from '../explore/views/views.ts'
-import { cellText, type SqlRow } from '../sql/results/cells.ts'
+import { cellText, type SqlRow, shownText } from '../sql/results/cells.ts'
 import { ResultChart } from '../sql/results/result-chart.tsx'
 import { viewOfDisplay } from '../sql/results/views.ts'
 import style from './boards.module.css'
@@ -130,7 +130,8 @@ function TileRows({ columns, rows, height }: TileRowsProps): VNode {
       columns={columns.map((title, at) => ({
         name: `${at}`,
         title,
-        cell: ({ cells }: { readonly cells: SqlRow }) => cellText(cells[at]),
+        is_number: rows.some((row) => typeof row[at] === 'number'),
+        cell: ({ cells }: { readonly cells: SqlRow }) => shownText(cells[at]),
       }))}
       rows={rows.map((cells, index) => ({ cells, index }))}
       rowKey={({ index }) => index}

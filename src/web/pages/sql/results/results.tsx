@@ -15,7 +15,7 @@ import { SEARCH_LENGTH_MAX, useParam } from '../../../state/url.ts'
 import type { HogQLNode } from '../node.ts'
 import style from '../sql.module.css'
 import { ALL_ROWS_MAX, type AllRows, useAllRows } from './all-rows.ts'
-import { cellOrder, cellText, type SqlRow } from './cells.ts'
+import { cellOrder, cellText, type SqlRow, shownText } from './cells.ts'
 import { ResultChart } from './result-chart.tsx'
 import type { SqlAnswer } from './run.ts'
 import { RESULT_VIEWS, readView } from './views.ts'
@@ -168,9 +168,6 @@ function columnsOf(
     }
   })
 }
-
-const shownText = (value: unknown): string =>
-  typeof value === 'number' ? formatNumber(value) : cellText(value)
 
 type CellProps = {
   readonly value: unknown
