@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import { ApiError } from '../../api/calls/call.ts'
 import { resetPassword } from '../../api/login.ts'
+import { ButtonLink } from '../../parts/button.tsx'
 import { fieldError } from '../../parts/fields/field.tsx'
 import { Form } from '../../parts/fields/form.tsx'
 import { PasswordField } from '../../parts/fields/password-field.tsx'
@@ -56,6 +57,7 @@ function LinkIsOver(): VNode {
       lead="It works once, within an hour. An administrator of this server can create a new one:"
     >
       <CommandLine command="tidemark user link you@example.com" />
+      <ButtonLink href="/">Go to Tidemark</ButtonLink>
     </OuterFrame>
   )
 }

@@ -96,7 +96,7 @@ function Formula({ query, onChange }: EditorProps): VNode | null {
       <input
         class={`field ${style.formula}`}
         aria-label="Formula"
-        placeholder="A / B * 100"
+        placeholder="e.g. A / B * 100"
         spellcheck={false}
         maxLength={500}
         value={formula}

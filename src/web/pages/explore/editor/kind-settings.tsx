@@ -141,7 +141,7 @@ export function PathSettings({ query, onChange }: EditorProps): VNode {
   return (
     <>
       <div class={style.line}>
-        <span class={style.word}>of</span>
+        <span class={style.word}>Paths of</span>
         <div class={style.checks} role="group" aria-label="Events of the paths">
           {PATH_TYPES.map(({ value, text }) => (
             <label key={value}>

@@ -241,7 +241,9 @@ function Toolbar({ query, onChange }: EditorProps): VNode {
         value={rangeOf(query)}
         onChange={(range) => onChange({ ...query, dateRange: range })}
       />
-      {kind === 'RetentionQuery' && <span class={style.hint}>The last period ends with it.</span>}
+      {kind === 'RetentionQuery' && (
+        <span class={style.hint}>Periods are counted back from its end.</span>
+      )}
       {has_interval && (
         <Select
           label="Interval"
