@@ -29,6 +29,7 @@ const LEAVES: ReadonlySet<string> = new Set([
   'json',
   'like',
   'memoize',
+  'name-lookup',
   'text-chunks',
   'time',
   'uuid',

@@ -2,6 +2,7 @@
 
 import { KIB, readAtMost } from '../bytes.ts'
 import { errorMessage } from '../error-message.ts'
+import { fetchByName } from '../name-lookup.ts'
 
 /** The home did not answer as it should. */
 export class HomeError extends Error {
@@ -45,7 +46,7 @@ export class Home {
       AbortSignal.timeout(timeout_ms),
       ...(init.signal ? [init.signal] : []),
     ])
-    const answer = await fetch(`${this.url}${path}`, {
+    const answer = await fetchByName(`${this.url}${path}`, {
       ...init,
       headers,
       signal,

@@ -1,9 +1,7 @@
 /** Guards outgoing calls against server-side request forgery: a webhook may only lead to public internet addresses. */
-import { setServers } from 'node:dns'
-import { existsSync, readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { dns } from 'bun'
 import { Refusal } from '../errors.ts'
+import { findAddresses, hostOf } from '../name-lookup.ts'
 import { type IsInNetworks, networksOf, normalizeIp } from '../networks.ts'
 
 /** IPv4 networks of this machine, its local network, its cloud provider's services, or reserved ones. */
@@ -80,7 +78,7 @@ export class Addresses {
    */
   async resolve(url: URL): Promise<Callable> {
     const host = hostOf(url)
-    const addresses = isIP(host) === 0 ? await lookUp(host) : [host]
+    const addresses = isIP(host) === 0 ? await findAddresses(host) : [host]
     const [first] = addresses
     if (first === undefined || !addresses.every((address) => this.isPublic(address))) {
       throw new Error(`${host} has no public address`)
@@ -98,37 +96,4 @@ export class Addresses {
     // An address with a zone is link-local.
     return family === 6 && !plain.includes('%') && UNICAST_V6(plain) && !NOT_PUBLIC_V6(plain)
   }
-}
-
-/**
- * The addresses of a name; empty if the lookup fails. By c-ares, which waits on the event loop: Bun's default waits on one of
- * the threads that passwords, compression and files share, and a name server that does not answer held all of them.
- */
-async function lookUp(host: string): Promise<readonly string[]> {
-  followNameServers()
-  const records = await dns.lookup(host, { backend: 'c-ares' }).catch(() => [])
-  return records.map(({ address }) => address)
-}
-
-const NAME_SERVERS = '/etc/resolv.conf'
-
-/** The text of `NAME_SERVERS` at the last lookup; null before the first. */
-let last_text: string | null = null
-
-/** c-ares reads the name servers once; those of a machine change with its network, or come after the start. */
-function followNameServers(): void {
-  const text = existsSync(NAME_SERVERS) ? readFileSync(NAME_SERVERS, 'utf8') : ''
-  const is_changed = last_text !== null && text !== last_text
-  last_text = text
-  if (!is_changed) return
-  const lines = text.split('\n').map((line) => line.trim().split(/\s+/))
-  const servers = lines.flatMap(([name, value = '']) =>
-    name === 'nameserver' && isIP(value) !== 0 ? [value] : [],
-  )
-  if (servers.length > 0) setServers(servers)
-}
-
-/** The name or the address of a URL's host, an IPv6 one without brackets. */
-export function hostOf(url: URL): string {
-  return url.hostname.replace(/^\[|\]$/g, '')
 }

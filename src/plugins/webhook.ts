@@ -1,6 +1,7 @@
 /** Posts to a webhook: to the checked address only; redirects are not followed. */
 import { createHmac } from 'node:crypto'
-import { type Callable, hostOf } from './addresses.ts'
+import { hostOf } from '../name-lookup.ts'
+import type { Callable } from './addresses.ts'
 
 /** The outcome of a post. */
 export type PostResult =

@@ -2,6 +2,7 @@
 import type { Config } from '../config.ts'
 import { errorMessage } from '../error-message.ts'
 import type { Log } from '../logs.ts'
+import { fetchByName } from '../name-lookup.ts'
 import { type FinishedSpan, Traces } from '../threads/traces.ts'
 import { SECOND_MS } from '../time.ts'
 
@@ -64,7 +65,7 @@ class TraceSender {
 
   async #send(spans: readonly FinishedSpan[], timeout_ms: number): Promise<boolean> {
     try {
-      const answer = await fetch(`${this.#url}/v1/traces`, {
+      const answer = await fetchByName(`${this.#url}/v1/traces`, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json' },
         body: JSON.stringify(printSpans(spans)),

@@ -1,5 +1,6 @@
 /** Passes requests that an edge does not answer by itself on to its home, or refuses them. */
 import { Refusal } from '../../errors.ts'
+import { fetchByName } from '../../name-lookup.ts'
 import { pathAndQueryOf } from '../addresses.ts'
 import { answerError, answerRefusal } from '../answers/refusals.ts'
 import type { AppContext } from '../app-context.ts'
@@ -46,7 +47,7 @@ export function passOthersOn(context: OthersContext): Endpoint['answer'] {
       headers.set('Accept-Encoding', 'identity')
       const has_body = request.method !== 'GET' && request.method !== 'HEAD'
       const body = has_body ? await bodies.read(request, undefined, socket) : null
-      const answer = await fetch(home_url + path, {
+      const answer = await fetchByName(home_url + path, {
         method: request.method,
         headers,
         body,

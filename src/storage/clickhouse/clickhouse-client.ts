@@ -1,6 +1,7 @@
 /** Asks a ClickHouse server over HTTP: statements with bound texts, settings of one statement, its errors by code. */
 
 import { MIB, readAtMost } from '../../bytes.ts'
+import { fetchByName } from '../../name-lookup.ts'
 import { chunksOf } from '../../text-chunks.ts'
 
 /** The server's address and the user of its requests. */
@@ -79,7 +80,7 @@ export class ClickHouseClient {
     for (const [name, value] of Object.entries(settings)) query.set(name, String(value))
     if (query_id !== undefined) query.set('query_id', query_id)
     if (rows !== undefined) query.set('query', sql)
-    const response = await fetch(`${url}/?${query.toString()}`, {
+    const response = await fetchByName(`${url}/?${query.toString()}`, {
       method: 'POST',
       headers: { 'X-ClickHouse-User': user, 'X-ClickHouse-Key': password },
       body: rows ?? formOf(statement),
