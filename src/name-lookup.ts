@@ -46,8 +46,9 @@ async function requireNameServer(host: string, signal: AbortSignal | null): Prom
 async function askNameServers(host: string): Promise<void> {
   try {
     await lookUp(host)
-  } catch (error) {
-    if (findErrorCode(error) === SILENT) throw new Error(`no name server answers for ${host}`)
+  } catch (cause) {
+    if (findErrorCode(cause) !== SILENT) return
+    throw new Error(`no name server answers for ${host}`, { cause })
   }
 }
 
