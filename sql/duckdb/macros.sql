@@ -94,7 +94,7 @@ create or replace macro ch_uuidv7_ts(u) as make_timestamp((('0x' || replace(left
 create or replace macro ch_is_ipv4(s) as regexp_full_match(s, '((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])');
 create or replace macro ch_ipv4_number(s) as case when ch_is_ipv4(s) then split_part(s, '.', 1)::bigint * 16777216 + split_part(s, '.', 2)::bigint * 65536 + split_part(s, '.', 3)::bigint * 256 + split_part(s, '.', 4)::bigint end;
 create or replace macro ch_ipv4_text(n) as concat_ws('.', (n >> 24) & 255, (n >> 16) & 255, (n >> 8) & 255, n & 255);
-create or replace macro ch_scaled(x, base, names) as case when x is null then null else (select printf('%.2f %s', x::double / pow(base, k), names[k + 1]) from (select least(case when abs(x::double) < 1 then 0 else floor(ln(abs(x::double)) / ln(base) + 1e-12) end, len(names) - 1)::integer as k)) end;
+create or replace macro ch_scaled(x, base, names) as case when x is null then null when isnan(x::double) then concat('nan ', names[1]) else (select printf('%.2f %s', x::double / pow(base, k), names[k + 1]) from (select least(case when abs(x::double) < 1 then 0 else floor(ln(abs(x::double)) / ln(base) + 1e-12) end, len(names) - 1)::integer as k)) end;
 create or replace macro ch_readable_size(x) as ch_scaled(x, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB', 'ZiB', 'YiB']);
 create or replace macro ch_readable_decimal_size(x) as ch_scaled(x, 1000, ['B', 'KB', 'MB', 'GB', 'TB', 'PB', 'EB', 'ZB', 'YB']);
 create or replace macro ch_readable_quantity(x) as trim(ch_scaled(x, 1000, ['', 'thousand', 'million', 'billion', 'trillion', 'quadrillion', 'quintillion', 'sextillion', 'septillion']));

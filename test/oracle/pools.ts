@@ -68,6 +68,7 @@ export const POOLS: Readonly<Record<string, readonly PoolValue[]>> = {
   unit: ['0.5', '0', '1', '-1', '-0.25', '1.5', '-7', NULL_FLOAT],
   /** Very small, very large, and what is no number. */
   extreme: ['1e-10', '1e-300', '1e300', '1 / 0', '-1 / 0', '0 / 0', NULL_FLOAT],
+  fraction: ['2.5', '-2.5', '0.5', '1.9'],
   shift: ['62', '63', '64', '-1'],
   digits: ['1', '0', '2', '-1', '-2', '4'],
   str: [

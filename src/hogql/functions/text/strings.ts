@@ -1,5 +1,6 @@
 /** STRINGS: padding, substrings, replacement, splitting, encoding. */
 
+import type { CompileContext } from '../../context.ts'
 import type { ResolvedExpr } from '../../sql/ir.ts'
 import {
   bindInt,
@@ -9,9 +10,10 @@ import {
   NULL_VALUE,
   sql,
 } from '../../sql/sql-fragments.ts'
-import { asText, itemsAsTexts } from '../../types/convert.ts'
+import { asText, convert, itemsAsTexts } from '../../types/convert.ts'
 import {
   arrayType,
+  INT64,
   intType,
   isBoolean,
   STRING,
@@ -114,14 +116,24 @@ const trim =
   (call) =>
     joinFragments([`${name}(`, ', ', ')'], call.args, call.type)
 
-const substring: Lowering = (call) => {
-  const [value, start, length] = call.args
+const substring: Lowering = (call, context) => {
+  const [value = NULL_VALUE, ...numbers] = call.args
+  const [start = NULL_VALUE, length] = numbers.map((number) => withoutFraction(number, context))
   return length === undefined
-    ? sql`CASE WHEN ${start ?? NULL_VALUE} = 0 THEN '' ELSE substring(${value ?? NULL_VALUE}, ${start ?? NULL_VALUE}) END`(
-        call.type,
-      )
-    : sql`ch_substring(${value ?? NULL_VALUE}, ${start ?? NULL_VALUE}, ${length})`(call.type)
+    ? sql`CASE WHEN ${start} = 0 THEN '' ELSE substring(${value}, ${start}) END`(call.type)
+    : sql`ch_substring(${value}, ${start}, ${length})`(call.type)
 }
+
+const takeEnd =
+  (name: 'left' | 'right'): Lowering =>
+  ({ args: [value = NULL_VALUE, length = NULL_VALUE], type }, context) =>
+    joinFragments([`${name}(`, ', ', ')'], [value, withoutFraction(length, context)], type)
+
+/** A position or a length: `substring(x, length(x) / 2)` has a fraction. */
+const withoutFraction = (number: ResolvedExpr, context: CompileContext): ResolvedExpr =>
+  number.type.kind === 'float' || number.type.kind === 'decimal'
+    ? convert(number, INT64, context)
+    : number
 
 const split =
   (build: (value: ResolvedExpr, separator: ResolvedExpr) => ResolvedExpr): Lowering =>
@@ -183,8 +195,8 @@ export const STRINGS: readonly FunctionDef[] = [
     ),
   ),
   scalar('reverseUTF8', '1', text, 'ch_reverse($1)'),
-  scalar('~left|leftUTF8', '2', text, 'left($1, $2)'),
-  scalar('~right|rightUTF8', '2', text, 'right($1, $2)'),
+  scalar('~left|leftUTF8', '2', text, takeEnd('left')),
+  scalar('~right|rightUTF8', '2', text, takeEnd('right')),
   scalar('leftPad|leftPadUTF8|lpad', '2-3', text, pad('ch_lpad')),
   scalar('rightPad|rightPadUTF8|rpad', '2-3', text, pad('ch_rpad')),
   scalar('isValidUTF8', '1', asDeclared(TRUTH), '($1 IS NOT NULL)'),
