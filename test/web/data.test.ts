@@ -20,6 +20,7 @@ import {
   openInterface,
   SCREENS,
   schemesOf,
+  settle,
 } from './interface.ts'
 
 limitTests(120_000)
@@ -184,8 +185,10 @@ describe.skipIf(!HAS_BROWSER)('Data', () => {
   test('describes, tags and hides an event', async () => {
     await using visit = await ui.visit()
     const { page } = visit
-    await page.goto(`/p/${ui.project}/events`)
-    await page.getByRole('heading', { level: 1, name: 'Events' }).waitFor()
+    await page.goto(`/p/${ui.project}/start`)
+    await page.getByRole('heading', { level: 1, name: 'Start' }).waitFor()
+    // The two keys are one sequence for a second.
+    await settle(page)
     await page.keyboard.press('g')
     await page.keyboard.press('d')
     await page.getByRole('heading', { level: 1, name: 'Data' }).waitFor()
@@ -314,6 +317,8 @@ describe.skipIf(!HAS_BROWSER)('Data', () => {
     await page.getByText('Clicked element').last().click()
     await page.getByLabel('CSS selector').last().fill('form.signup > (')
     await page.getByText('Not a selector').waitFor()
+    await page.getByLabel('CSS selector').last().fill('')
+    await page.getByText(/^\d+ events in the last 30 days$/).waitFor()
     await page.getByLabel('CSS selector').last().fill('form.signup button')
     await page.getByText(/^\d+ events in the last 30 days$/).waitFor()
     await page.keyboard.press('Escape')
@@ -341,7 +346,7 @@ describe.skipIf(!HAS_BROWSER)('Data', () => {
     const { id } = await api<{ readonly id: number }>('actions/', {
       name: 'Odd',
       steps,
-      tags: ['a,b'],
+      tags: ['a,b', 'a,b', ''],
     })
     const before = await api<{ readonly steps: unknown; readonly tags: unknown }>(`actions/${id}/`)
     await using visit = await ui.visit()
@@ -367,6 +372,9 @@ describe.skipIf(!HAS_BROWSER)('Data', () => {
     await page.getByLabel('CSS selector').waitFor()
     await expectFits(page)
     await expectOpen(page, schemesOf(2))
+    await page.goto(`/p/${ui.project}/data/properties`)
+    await page.getByText(/^Groups: /).waitFor()
+    await expectFits(page)
     expect(visit.complaints).toEqual([])
   })
 })
