@@ -92,12 +92,15 @@ export async function changeDefinition(
   }
 }
 
-/** The number of events of each name in the last 30 days; null until it is known, and without the right to query. */
-export function useEventCounts(): ReadonlyMap<unknown, number> | null {
+/** Counts the events of a name in the last 30 days: null until that is known, and without the right to query. */
+export function useEventCounts(): (name: string) => number | null {
   const { data } = useAnswer({ kind: 'HogQLQuery', query: COUNTS })
-  if (data === undefined) return null
-  return new Map(data.results.map(([event, count]) => [event, Number(count)]))
+  const counts = new Map(data?.results.map(([event, count]) => [event, Number(count)]))
+  // Rarer names than the first ten thousand are not counted.
+  const others = data === undefined || counts.size >= COUNTED_MAX ? null : 0
+  return (name) => counts.get(name) ?? others
 }
 
+const COUNTED_MAX = 10_000
 const COUNTS = `select event, count() as n from events
-where timestamp > now() - interval 30 day group by event order by n desc limit 10000`
+where timestamp > now() - interval 30 day group by event order by n desc limit ${COUNTED_MAX}`

@@ -1,5 +1,6 @@
 /** The steps of an action, of which an event meets one. */
 import type { VNode } from 'preact'
+import { useRef } from 'preact/hooks'
 import type { ActionStep } from '../../api/types/shown-action.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import style from '../../parts/fields/edited-page.module.css'
@@ -70,6 +71,9 @@ function StepConditions(props: StepProps): VNode {
   const filters = properties.filter(isCondition)
   const others = properties.filter((property) => !isCondition(property))
   const has_element = [step.text, step.href, step.selector, step.tag_name].some(Boolean)
+  // It does not close under a field whose text is deleted.
+  const is_open = useRef(false)
+  is_open.current ||= has_element || ON_ELEMENTS.has(event)
   return (
     <>
       <div class={style.who}>
@@ -86,7 +90,7 @@ function StepConditions(props: StepProps): VNode {
         />
       </div>
       <MatchField {...props} match={URL} />
-      <details open={has_element || ON_ELEMENTS.has(event)}>
+      <details open={is_open.current}>
         <summary>Clicked element</summary>
         <div class={style.column}>
           {ELEMENTS.map((match) => (

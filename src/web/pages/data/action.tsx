@@ -230,7 +230,7 @@ function ActionMenu({ action, draft, may_edit }: ActionMenuProps): VNode {
           onClose={() => setDeleting(false)}
         >
           <p>
-            Charts that use <strong>{action.name}</strong> then have no answer. The events stay.
+            Charts that use <strong>{action.name}</strong> then count no event. The events stay.
           </p>
         </ConfirmDialog>
       )}

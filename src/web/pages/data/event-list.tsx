@@ -18,12 +18,12 @@ import { aboutText, marksText, visibleName } from './definition-text.ts'
 const SENDERS = [
   { value: '', text: 'All' },
   { value: 'event_custom', text: 'Your own' },
-  { value: 'event_posthog', text: 'Of SDKs' },
+  { value: 'event_posthog', text: 'From SDKs' },
 ] as const
 
 const ORDERS = [
   { value: '', text: 'By name' },
-  { value: '-last_seen_at', text: 'Newest' },
+  { value: '-last_seen_at', text: 'Last seen' },
 ] as const
 
 /** The list. */
@@ -44,13 +44,7 @@ export function EventDefinitionList(): VNode {
         <SearchField label="Search events" />
       </div>
       <ItemList list={list} empty={<NoEvents is_searched={search !== '' || event_type !== ''} />}>
-        {(event) => (
-          <EventItem
-            key={event.id}
-            event={event}
-            count={counts === null ? null : (counts.get(event.name) ?? 0)}
-          />
-        )}
+        {(event) => <EventItem key={event.id} event={event} count={counts(event.name)} />}
       </ItemList>
     </>
   )

@@ -37,7 +37,7 @@ export function EventView({ id }: { readonly id: string }): VNode {
 function OpenEvent({ event }: { readonly event: DefinedEvent }): VNode {
   const { name } = event
   const title = visibleName(eventTitle(name))
-  const counts = useEventCounts()
+  const count = useEventCounts()(name)
   return (
     <DefinitionEditor
       family="event_definitions/"
@@ -51,7 +51,7 @@ function OpenEvent({ event }: { readonly event: DefinedEvent }): VNode {
           icon="explore"
           look="quiet"
         >
-          {counts === null ? 'Explore' : `${formatNumber(counts.get(name) ?? 0)} in 30 days`}
+          {count === null ? 'Explore' : `${formatNumber(count)} in 30 days`}
         </ButtonLink>
       }
       links={[

@@ -34,7 +34,8 @@ export function TagsField({ tags, onChange }: TagsFieldProps): VNode {
       {tags.length > 0 && (
         <ul class={style.who} aria-label="Tags">
           {tags.map((tag, at) => (
-            <li key={tag} class={style.fixed}>
+            // oxlint-disable-next-line react/no-array-index-key -- the API stores the same tag twice
+            <li key={at} class={style.fixed}>
               {tag}
               <IconButton
                 icon="close"
