@@ -69,13 +69,13 @@ function PlaceFields({ draft, change }: AudienceFieldsProps): VNode {
     <>
       <div class={style.url}>
         <SelectField
-          label="URL"
+          label="URL of the page"
           value={match}
           options={URL_MATCHES}
           onChange={(value) => change({ conditions: { ...conditions, urlMatchType: value } })}
         />
         <TextField
-          label="Part of the URL"
+          label="Address"
           value={textOf(conditions['url'])}
           placeholder="Any page"
           onInput={(url) => type('url', url)}

@@ -114,7 +114,7 @@ function AppearanceFields({ draft: { appearance }, change }: LookCardProps): VNo
             <TextField
               label="Heading"
               value={textOf(appearance['thankYouMessageHeader'])}
-              placeholder="Thank you for your feedback!"
+              placeholder="Thank you!"
               onInput={(text) => type('thankYouMessageHeader', text)}
             />
             <TextField

@@ -83,9 +83,9 @@ function SurveyItem({ survey, count }: SurveyItemProps): VNode {
       <span class={style.kind}>
         <SurveyBadge survey={survey} />
         <span>{kindText(type)}</span>
-      </span>
-      <span class={style.count}>
-        {formatNumber(count)} {count === 1 ? 'response' : 'responses'}
+        <span class={style.count}>
+          {formatNumber(count)} {count === 1 ? 'response' : 'responses'}
+        </span>
       </span>
       <span class={edited.when}>
         <Ago iso={start_date ?? created_at} />

@@ -154,7 +154,7 @@ function Rating({ question }: { readonly question: SurveyMembers }): VNode {
 }
 
 function Thanks({ appearance }: { readonly appearance: SurveyMembers }): VNode {
-  const header = plain(appearance['thankYouMessageHeader']) || 'Thank you for your feedback!'
+  const header = plain(appearance['thankYouMessageHeader']) || 'Thank you!'
   return (
     <>
       <b dir="auto">{header}</b>

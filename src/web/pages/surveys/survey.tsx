@@ -2,6 +2,7 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
+import { ApiError } from '../../api/calls/call.ts'
 import { changeSurvey, deleteSurvey, readSurvey, turnSurvey, useSurvey } from '../../api/surveys.ts'
 import type { ShownSurvey } from '../../api/types/shown-survey.ts'
 import { Button, ButtonLink } from '../../parts/button.tsx'
@@ -178,10 +179,24 @@ async function saveDraft(
   survey: ShownSurvey | null,
   draft: DraftedSurvey,
 ): Promise<ShownSurvey> {
-  if (survey === null) return changeSurvey(project_id, null, bodyOf(draft, null))
-  const stored = draftOf(survey)
-  requireShown(stored, draftOf(await readSurvey(project_id, survey.id)))
-  return changeSurvey(project_id, survey.id, bodyOf(draft, stored))
+  const stored = survey === null ? null : draftOf(survey)
+  if (survey !== null && stored !== null)
+    requireShown(stored, draftOf(await readSurvey(project_id, survey.id)))
+  try {
+    return await changeSurvey(project_id, survey?.id ?? null, bodyOf(draft, stored))
+  } catch (error) {
+    throw nameQuestion(error)
+  }
+}
+
+/** The refusal of a question with its number: `Question 2: This field may not be blank.` */
+function nameQuestion(error: unknown): unknown {
+  const [, at] =
+    /^questions__(\d+)__/.exec(error instanceof ApiError ? (error.attr ?? '') : '') ?? []
+  if (!(error instanceof ApiError) || at === undefined) return error
+  const { status, code, attr, retry_after_s } = error
+  const message = `Question ${Number(at) + 1}: ${error.message}`
+  return new ApiError(message, { status, code, attr, retry_after_s })
 }
 
 type SurveyFormProps = Pick<OpenSurveyProps, 'change' | 'draft' | 'survey'> & {
