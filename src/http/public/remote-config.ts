@@ -72,8 +72,22 @@ const SURVEYS_MAX = { count_max: 200, bytes_max: MIB } as const
 /** The surveys that run, false without any. Mobile SDKs look for them nowhere else; `true` is none to them. */
 function runningSurveys(app: PublicContext, project: Project): readonly object[] | false {
   if (!project.surveys_opt_in) return false
-  const surveys = listRunningSurveys(app.control, project.id, SURVEYS_MAX)
-  return surveys.length > 0 && surveys.map(publicSurveys(app, project))
+  const { running, are_all } = listRunningSurveys(app.control, project.id, SURVEYS_MAX)
+  if (!are_all) warnOnce(app, project.id)
+  return running.length > 0 && running.map(publicSurveys(app, project))
+}
+
+/** Projects by their server of which surveys are left out, as the log says already. */
+const warned = new WeakMap<PublicContext, Set<number>>()
+
+/** Logs once from start to stop that surveys are left out: a configuration is loaded with every page. */
+function warnOnce(app: PublicContext, project_id: number): void {
+  const projects = warned.get(app) ?? new Set()
+  warned.set(app, projects)
+  if (projects.has(project_id)) return
+  projects.add(project_id)
+  const fields = { project_id, ...SURVEYS_MAX }
+  app.log.warn(fields, 'the oldest running surveys are left out of the remote configuration')
 }
 
 function renderJson(_token: string, config: Readonly<Record<string, unknown>>): string {

@@ -146,32 +146,33 @@ export function listSurveyHeads(db: ControlDB, project_id: number): readonly Sur
     .all()
 }
 
-/** A project's running surveys, newest first: as many as fit into `count_max` and `bytes_max`. */
+/** Lists a project's running surveys, newest first: as many as fit into `count_max` and `bytes_max`. */
 export function listRunningSurveys(
   db: ControlDB,
   project_id: number,
   { count_max, bytes_max }: { readonly count_max: number; readonly bytes_max: number },
-): readonly Survey[] {
+): { readonly running: readonly Survey[]; readonly are_all: boolean } {
   const newest_first = [desc(surveys.created_at), desc(surveys.id)] as const
   const sizes = db
     .select({ bytes: bytesOfRow(surveys) })
     .from(surveys)
     .where(runsIn(project_id))
     .orderBy(...newest_first)
-    .limit(count_max)
+    .limit(count_max + 1)
     .all()
   let rest = bytes_max
-  const fitting = sizes.filter(({ bytes }) => {
+  const fitting = sizes.slice(0, count_max).filter(({ bytes }) => {
     rest -= bytes
     return rest >= 0
   })
-  return db
+  const running = db
     .select()
     .from(surveys)
     .where(runsIn(project_id))
     .orderBy(...newest_first)
     .limit(fitting.length)
     .all()
+  return { running, are_all: fitting.length === sizes.length }
 }
 
 function runsIn(project_id: number): SQL | undefined {
