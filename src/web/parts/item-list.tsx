@@ -1,17 +1,22 @@
 /** The list of a page of flags, cohorts and the like: a search, and a line for each thing, page by page. */
 import type { VNode } from 'preact'
+import { useRef } from 'preact/hooks'
 import type { ItemPages } from '../api/calls/pages.ts'
+import { useKeys } from '../state/keys.ts'
 import { SEARCH_LENGTH_MAX, useParam } from '../state/url.ts'
 import style from './fields/edited-page.module.css'
 import { Loaded } from './notes/loaded.tsx'
 import { SkeletonBlock } from './notes/skeleton.tsx'
 import { ShowMore } from './show-more.tsx'
 
-/** A search whose text is in the address, where `useParam('search')` reads it. */
+/** A search whose text is in the address, where `useParam('search')` reads it; `/` leads to it. */
 export function SearchField({ label }: { readonly label: string }): VNode {
   const [search, setSearch] = useParam('search')
+  const field = useRef<HTMLInputElement>(null)
+  useKeys([{ keys: '/', text: label, group: 'On this page', run: () => field.current?.focus() }])
   return (
     <input
+      ref={field}
       type="search"
       class={`field ${style.search}`}
       placeholder={label}
