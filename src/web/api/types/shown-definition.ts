@@ -12,7 +12,11 @@ export type ShownDefinition = {
   readonly created_at: string
 }
 
-export type DefinedEvent = ShownDefinition & { readonly last_seen_at: string }
+export type DefinedEvent = ShownDefinition & {
+  readonly last_seen_at: string
+  /** Set by the API. */
+  readonly owner: DefinitionUser | null
+}
 
 export type DefinedProperty = ShownDefinition & {
   /** The kind of its owner. */
@@ -29,4 +33,4 @@ export type DefinedProperty = ShownDefinition & {
   } | null
 }
 
-type DefinitionUser = { readonly first_name: string; readonly email: string }
+export type DefinitionUser = { readonly first_name: string; readonly email: string }

@@ -65,7 +65,7 @@ function OpenEvent({ event }: { readonly event: DefinedEvent }): VNode {
       {() => (
         <>
           <PropertiesCard event={name} />
-          <FactsCard definition={event} last_seen_at={event.last_seen_at} />
+          <FactsCard definition={event} last_seen_at={event.last_seen_at} owner={event.owner} />
         </>
       )}
     </DefinitionEditor>

@@ -1,6 +1,6 @@
 /** The facts of an event or a property: its name as it is sent, when it was seen, by whom it was verified. */
 import type { VNode } from 'preact'
-import type { ShownDefinition } from '../../api/types/shown-definition.ts'
+import type { DefinitionUser, ShownDefinition } from '../../api/types/shown-definition.ts'
 import style from '../../parts/fields/edited-page.module.css'
 import { formatMoment } from '../../parts/format.ts'
 import { useProject } from '../../state/project.tsx'
@@ -9,19 +9,23 @@ type FactsCardProps = {
   readonly definition: ShownDefinition
   /** Of events. */
   readonly last_seen_at?: string
+  readonly owner?: DefinitionUser | null
 }
 
+const userText = ({ first_name, email }: DefinitionUser): string => first_name || email
+
 /** Draws the card. */
-export function FactsCard({ definition, last_seen_at }: FactsCardProps): VNode {
+export function FactsCard({ definition, last_seen_at, owner = null }: FactsCardProps): VNode {
   const { timezone } = useProject()
   const { name, created_at, verified_at, verified_by } = definition
-  const verifier = verified_by === null ? '' : `, ${verified_by.first_name || verified_by.email}`
+  const verifier = verified_by === null ? '' : `, ${userText(verified_by)}`
   const facts: readonly (readonly [name: string, value: string])[] = [
     ['Name', name],
     ['First seen', formatMoment(created_at, timezone)],
     ...(last_seen_at === undefined
       ? []
       : [['Last seen', formatMoment(last_seen_at, timezone)] as const]),
+    ...(owner === null ? [] : [['Owner', userText(owner)] as const]),
     ...(verified_at === null
       ? []
       : [['Verified', `${formatMoment(verified_at, timezone)}${verifier}`] as const]),
