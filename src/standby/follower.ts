@@ -25,6 +25,7 @@ import {
   type ShippedFile,
   type ShippedLog,
 } from '../storage/sqlite/log-shipping.ts'
+import { isFailedSync } from '../storage/sqlite/sqlite.ts'
 import { SECOND_MS } from '../time.ts'
 import { DatabaseCopy } from './database-copy.ts'
 import type { Primary } from './primary.ts'
@@ -63,7 +64,9 @@ export class Follower {
   readonly #context: FollowerContext
   readonly #stop = new AbortController()
   readonly #back_off = new BackOff(RETRY_MIN_MS, RETRY_MAX_MS)
-  readonly #copies: Record<ShippedDatabase, Copies>
+  #copies: Readonly<Record<ShippedDatabase, Copies>>
+  /** Whether a sync has failed: the disk may lack what was received since the state was noted. */
+  #is_unsynced = false
   #state: StandbyState
   #files: readonly ShippedFile[] = []
   /** The version of `#files`; -1 before the first list. */
@@ -79,15 +82,7 @@ export class Follower {
   constructor(context: FollowerContext, state: StandbyState) {
     this.#context = context
     this.#state = state
-    const { data_dir } = context
-    this.#copies = { events: reopen('events'), control: reopen('control') }
-    function reopen(database: ShippedDatabase): Copies {
-      const copy = state.copies?.[database] ?? null
-      if (copy === null) return { noted: null, begun: null, last_number: 0 }
-      const { number } = copy
-      const noted = DatabaseCopy.reopen({ data_dir, database, number }, copy)
-      return { noted, begun: null, last_number: number }
-    }
+    this.#copies = reopenCopies(context.data_dir, state)
   }
 
   /** The reason that the primary could not be followed last; null while it can. */
@@ -134,6 +129,7 @@ export class Follower {
         await sleep(ASK_EVERY_MS, signal)
       } catch (error) {
         if (signal.aborted) return
+        if (isFailedSync(error)) this.#is_unsynced = true
         const reason = errorMessage(error)
         if (this.#last_error === null)
           this.#context.log.warn({ reason }, 'cannot follow the primary')
@@ -145,6 +141,8 @@ export class Follower {
 
   /** Asks for both databases once. Resolves with whether the noted copies have everything. */
   async #round(): Promise<boolean> {
+    if (this.#is_unsynced) this.#copies = reopenCopies(this.#context.data_dir, this.#state)
+    this.#is_unsynced = false
     const asked_at = this.#context.now().toISOString()
     const ends: boolean[] = []
     for (const database of SHIPPED_DATABASES) ends.push(await this.#follow(database))
@@ -297,6 +295,18 @@ export class Follower {
       if (entry.isFile() && !kept.has(path.replace(/\.damaged$/, ''))) rmSync(path)
     }
   }
+}
+
+/** Opens the copies of a state as they were when it was noted. */
+function reopenCopies(data_dir: string, state: StandbyState): Record<ShippedDatabase, Copies> {
+  const reopen = (database: ShippedDatabase): Copies => {
+    const copy = state.copies?.[database] ?? null
+    if (copy === null) return { noted: null, begun: null, last_number: 0 }
+    const { number } = copy
+    const noted = DatabaseCopy.reopen({ data_dir, database, number }, copy)
+    return { noted, begun: null, last_number: number }
+  }
+  return { events: reopen('events'), control: reopen('control') }
 }
 
 /** The state of an empty folder. */

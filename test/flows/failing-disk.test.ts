@@ -1,11 +1,13 @@
 /** A disk of which one sync fails: the server ends, since a later sync may succeed without the data, and the next start has all that was answered. */
 import { afterAll, expect, test } from 'bun:test'
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ownCommand } from '../../src/storage/process/spawn-self.ts'
+import type { ShippedLog } from '../../src/storage/sqlite/log-shipping.ts'
 import { limitTests } from '../long-tests.ts'
 import { makeBatches, sendBatches } from './clients/ledger.ts'
+import { askUntil } from './clients/patience.ts'
 import {
   askHogQL,
   PERSONAL_API_KEY,
@@ -23,8 +25,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function start(name: string): Promise<Server> {
-  const server = await startServer({ data_dir: join(folder, name) })
+async function start(name: string, env: Readonly<Record<string, string>> = {}): Promise<Server> {
+  const server = await startServer({ data_dir: join(folder, name), env })
   servers.push(server)
   return server
 }
@@ -115,5 +117,47 @@ test.skipIf(!canFail)(
     const again = await start('control')
     expect(await change(again.url)).toBe(201)
     expect(await again.stop()).toBe(0)
+  },
+)
+
+test.skipIf(!canFail)(
+  'a standby that cannot sync what it received goes back to what it noted, and receives the rest again',
+  async () => {
+    const key = { TIDEMARK_REPLICA_KEY: 'a-secret-of-both-servers' }
+    const primary = await start('primary', key)
+    /** The first of the frames that an answer had, of answers with some. */
+    const sent: number[] = []
+    const line = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      async fetch(request) {
+        const { pathname, search } = new URL(request.url)
+        const answer = await fetch(`${primary.url}${pathname}${search}`, {
+          headers: request.headers,
+        })
+        if (!pathname.endsWith('/log/events')) return answer
+        const bytes = Buffer.from(await answer.arrayBuffer())
+        const log = JSON.parse(bytes.toString('utf8', 0, bytes.indexOf(10))) as ShippedLog
+        if (log.until > log.from) sent.push(log.from)
+        return new Response(bytes)
+      },
+    })
+    try {
+      const standby = await start('standby', { ...key, TIDEMARK_REPLICA_OF: line.url.origin })
+      const copies = join(folder, 'standby', 'standby')
+      const findLog = (): string | undefined =>
+        readdirSync(copies).find((name) => /^events-.*\.log$/.test(name))
+      const batches = makeBatches(31, 4)
+      await sendBatches(primary.url, batches.slice(0, 2), 1)
+      const log = await askUntil(findLog, (name) => name !== undefined)
+      await failOneSync(standby, join(copies, log ?? ''))
+      await sendBatches(primary.url, batches.slice(2), 1)
+      const isRepeated = (): boolean => new Set(sent).size < sent.length
+      expect(await askUntil(isRepeated, (is_repeated) => is_repeated)).toBe(true)
+      expect(serverLog(join(folder, 'standby'))).toContain('cannot follow the primary')
+      expect(await standby.stop()).toBe(0)
+    } finally {
+      await line.stop(true)
+    }
   },
 )

@@ -79,7 +79,8 @@ export function isUnopened(error: unknown): boolean {
  */
 export function isFailedSync(error: unknown): boolean {
   if (findErrorCode(error) === 'SQLITE_IOERR_FSYNC') return true
-  return error instanceof Error && 'syscall' in error && error.syscall === 'fdatasync'
+  const syscall = error instanceof Error && 'syscall' in error ? error.syscall : null
+  return syscall === 'fdatasync' || syscall === 'fsync'
 }
 
 /** The message names the file, and the command that restores it. */
