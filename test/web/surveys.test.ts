@@ -354,12 +354,12 @@ describe.skipIf(!HAS_BROWSER)('a survey', () => {
       '4 persons',
       'Answered',
       '2',
-      '50.0%',
-      '2 persons, 50.0%',
+      '50.0% of times shown',
+      '2 persons, 50.0% of those asked',
       'Dismissed',
       '1',
-      '25.0%',
-      '1 person, 25.0%',
+      '25.0% of times shown',
+      '1 person, 25.0% of those asked',
     ])
     const first = page.getByRole('region', { name: 'Question 1' })
     await first.getByText('Net promoter score of 2 responses').waitFor()

@@ -15,6 +15,7 @@ import type { OfferedProperties } from '../../parts/filters/property-list.tsx'
 import { formatNumber } from '../../parts/format.ts'
 import { eventTitle } from '../../parts/names.ts'
 import { propertyText } from '../flags/release-text.ts'
+import { withStored } from './kinds.ts'
 import type { ChangeSurvey } from './question-list.tsx'
 import {
   type DraftedSurvey,
@@ -22,6 +23,7 @@ import {
   listOf,
   membersOf,
   type SurveyMembers,
+  shownText,
   textOf,
   withMember,
 } from './survey-draft.ts'
@@ -71,7 +73,7 @@ function PlaceFields({ draft, change }: AudienceFieldsProps): VNode {
         <SelectField
           label="URL of the page"
           value={match}
-          options={URL_MATCHES}
+          options={withStored(URL_MATCHES, match)}
           onChange={(value) => change({ conditions: { ...conditions, urlMatchType: value } })}
         />
         <TextField
@@ -160,6 +162,7 @@ function Persons({ survey, draft, change }: AudienceProps): VNode {
   const group = membersOf(groups[0])
   const properties = listOf(group['properties'])
   const fixed = properties.filter((property) => !isCondition(property))
+  const share = Number(group['rollout_percentage'] ?? 100)
   const put = (changed: SurveyMembers): void => {
     const next: SurveyMembers = { rollout_percentage: 100, ...group, ...changed }
     const is_everyone =
@@ -169,7 +172,8 @@ function Persons({ survey, draft, change }: AudienceProps): VNode {
   return (
     <>
       <div class={edited.who}>
-        For {properties.length === 0 && 'everyone'}
+        For {share < 100 && `${share}% of `}
+        {properties.length === 0 && 'everyone'}
         {fixed.map((property) => (
           <span key={propertyText(property)} class={edited.fixed}>
             {propertyText(property)}
@@ -312,7 +316,7 @@ function LimitFields({ draft, change }: AudienceFieldsProps): VNode {
         <SelectField
           label="To each person"
           value={schedule ?? 'once'}
-          options={SCHEDULES}
+          options={withStored(SCHEDULES, schedule ?? 'once')}
           onChange={(value) => change(scheduleChange(value))}
         />
         <WholeField
@@ -386,7 +390,7 @@ function WholeField({ label, value, placeholder, onChange }: WholeFieldProps): V
     <TextField
       label={label}
       inputMode="numeric"
-      value={typeof value === 'number' ? String(value) : ''}
+      value={shownText(value)}
       {...(placeholder !== undefined && { placeholder })}
       onInput={(text) => {
         const digits = text.replaceAll(/\D/g, '')

@@ -4,7 +4,7 @@ import edited from '../../parts/fields/edited-page.module.css'
 import { TextField } from '../../parts/fields/field.tsx'
 import { SelectField } from '../../parts/fields/select-field.tsx'
 import { CheckField } from './check-field.tsx'
-import { kindText, SURVEY_KINDS } from './kinds.ts'
+import { SURVEY_KINDS, withStored } from './kinds.ts'
 import type { ChangeSurvey } from './question-list.tsx'
 import { type DraftedSurvey, textOf, withMember } from './survey-draft.ts'
 import style from './surveys.module.css'
@@ -26,9 +26,7 @@ const POSITIONS = [
 /** Draws the card. */
 export function LookCard({ draft, change }: LookCardProps): VNode {
   const { type, appearance } = draft
-  const kinds = SURVEY_KINDS.some(({ value }) => value === type)
-    ? SURVEY_KINDS
-    : [...SURVEY_KINDS, { value: type, text: kindText(type) }]
+  const position = textOf(appearance['position']) || 'right'
   const put = (name: string, value: unknown): void =>
     change({ appearance: withMember(appearance, name, value) })
   return (
@@ -38,14 +36,14 @@ export function LookCard({ draft, change }: LookCardProps): VNode {
         <SelectField
           label="Shown as"
           value={type}
-          options={kinds}
+          options={withStored(SURVEY_KINDS, type)}
           onChange={(value) => change({ type: value })}
         />
         {(type === 'popover' || type === 'widget') && (
           <SelectField
             label="Place"
-            value={textOf(appearance['position']) || 'right'}
-            options={POSITIONS}
+            value={position}
+            options={withStored(POSITIONS, position)}
             onChange={(value) => put('position', value)}
           />
         )}
@@ -72,7 +70,7 @@ function WidgetFields({ draft: { appearance }, change }: LookCardProps): VNode {
       <SelectField
         label="Opened by"
         value={kind}
-        options={WIDGETS}
+        options={withStored(WIDGETS, kind)}
         onChange={(value) => change({ appearance: { ...appearance, widgetType: value } })}
       />
       <TextField

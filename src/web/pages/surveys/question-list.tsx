@@ -8,12 +8,14 @@ import { SelectField } from '../../parts/fields/select-field.tsx'
 import { useMayEdit } from '../../state/project.tsx'
 import type { ChangeOptions } from '../../state/url.ts'
 import { CheckField } from './check-field.tsx'
+import { withStored } from './kinds.ts'
 import {
   type DraftedSurvey,
   listOf,
   moveQuestion,
   removeQuestion,
   type SurveyMembers,
+  shownText,
   textOf,
   withMember,
 } from './survey-draft.ts'
@@ -125,7 +127,7 @@ function QuestionItem(props: QuestionItemProps): VNode {
         <SelectField
           label="Answered by"
           value={type}
-          options={QUESTION_TYPES}
+          options={withStored(QUESTION_TYPES, type)}
           onChange={changeType}
         />
       </div>
@@ -211,21 +213,24 @@ const SCALES: Readonly<Record<string, readonly (readonly [scale: number, text: s
 
 function RatingFields({ question, onChange }: QuestionFieldsProps): VNode {
   const display = textOf(question['display']) || 'number'
-  const scale = Number(question['scale'] ?? 5)
-  const known = (SCALES[display] ?? []).map(([value, text]) => ({ value: String(value), text }))
-  const other = { value: String(scale), text: `Scale of ${scale}` }
-  const options = known.some(({ value }) => value === other.value) ? known : [...known, other]
+  const scale = question['scale'] ?? 5
+  const scales = (SCALES[display] ?? []).map(([value, text]) => ({ value: String(value), text }))
   const changeDisplay = (value: string): void => {
     const has_scale = SCALES[value]?.some(([one]) => one === scale)
     onChange({ ...question, display: value, scale: has_scale ? scale : 5 })
   }
   return (
     <div class={style.fields}>
-      <SelectField label="Shown as" value={display} options={DISPLAYS} onChange={changeDisplay} />
+      <SelectField
+        label="Shown as"
+        value={display}
+        options={withStored(DISPLAYS, display)}
+        onChange={changeDisplay}
+      />
       <SelectField
         label="Scale"
-        value={other.value}
-        options={options}
+        value={shownText(scale)}
+        options={withStored(scales, shownText(scale))}
         onChange={(value) => onChange({ ...question, scale: Number(value) })}
       />
       <MemberField

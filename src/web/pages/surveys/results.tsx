@@ -21,7 +21,7 @@ import {
   scoreOf,
 } from './answers.ts'
 import { LatestTexts, ResponseList } from './responses.tsx'
-import { listOf, membersOf, type SurveyMembers, textOf } from './survey-draft.ts'
+import { listOf, membersOf, type SurveyMembers, stateOf, textOf } from './survey-draft.ts'
 import style from './surveys.module.css'
 
 type SurveyResultsProps = { readonly survey: ShownSurvey; readonly may_edit: boolean }
@@ -35,13 +35,18 @@ const isNeverShown = ({ stats }: SurveyFigures): boolean =>
 /** Draws the results. */
 export function ResultsView({ survey, may_edit }: SurveyResultsProps): VNode {
   const figures = useSurveyFigures(survey.id)
+  // Asked for at once, not after the figures.
+  const archived = useArchivedResponses(survey.id)
+  const is_running = stateOf(survey) === 'running'
   const empty = (
-    <EmptyNote title="Not shown yet" icon="surveys">
-      <p>
-        {survey.type === 'api'
-          ? 'Your code sends the events “survey shown” and “survey sent” with the survey’s id.'
-          : 'It shows on pages that load posthog-js, to those who meet its conditions.'}
-      </p>
+    <EmptyNote title={is_running ? 'Not shown yet' : 'Never shown'} icon="surveys">
+      {is_running && (
+        <p>
+          {survey.type === 'api'
+            ? 'Your code sends the events “survey shown” and “survey sent” with the survey’s id.'
+            : 'It shows on pages that load posthog-js, to those who meet its conditions.'}
+        </p>
+      )}
     </EmptyNote>
   )
   return (
@@ -56,7 +61,11 @@ export function ResultsView({ survey, may_edit }: SurveyResultsProps): VNode {
           <Figures figures={answer} />
           {answer.stats['survey sent'].total_count > 0 && (
             <>
-              <Questions survey={survey} responses={answer.stats['survey sent'].total_count} />
+              <Questions
+                survey={survey}
+                responses={answer.stats['survey sent'].total_count}
+                archived={archived}
+              />
               <ResponseList survey={survey} may_edit={may_edit} />
             </>
           )}
@@ -98,11 +107,11 @@ function Figures({ figures: { stats, rates } }: { readonly figures: SurveyFigure
             <dt>{text}</dt>
             <dd>
               <b>{formatNumber(total_count)}</b>
-              {shares && <span>{shares[0]}</span>}
+              {shares && <span>{shares[0]} of times shown</span>}
             </dd>
             <dd class={edited.hint}>
               {formatNumber(unique_persons)} {unique_persons === 1 ? 'person' : 'persons'}
-              {shares && `, ${shares[1]}`}
+              {shares && `, ${shares[1]} of those asked`}
             </dd>
           </div>
         )
@@ -115,10 +124,10 @@ type QuestionsProps = {
   readonly survey: ShownSurvey
   /** The number of responses to the survey. */
   readonly responses: number
+  readonly archived: ReturnType<typeof useArchivedResponses>
 }
 
-function Questions({ survey, responses }: QuestionsProps): VNode {
-  const archived = useArchivedResponses(survey.id)
+function Questions({ survey, responses, archived }: QuestionsProps): VNode {
   const questions = listOf(survey.questions).map(membersOf)
   return (
     <Loaded of={archived} skeleton={<SkeletonBlock height={ANSWERS_PX} />}>
@@ -150,7 +159,7 @@ function Questions({ survey, responses }: QuestionsProps): VNode {
   )
 }
 
-type CountsProps = QuestionsProps & {
+type CountsProps = Omit<QuestionsProps, 'archived'> & {
   readonly question: SurveyMembers
   readonly at: number
   readonly archived: readonly string[]

@@ -18,7 +18,7 @@ type SurveyBadgeProps = {
   readonly has_dates?: boolean
 }
 
-/** Draws `Running`, or `Running launched 3 days ago`. */
+/** Draws `Running`, or `Running launched 3 days ago`, or `Ended 3 days ago`. */
 export function SurveyBadge({ survey, has_dates = false }: SurveyBadgeProps): VNode {
   const state = stateOf(survey)
   const since = state === 'running' ? survey.start_date : survey.end_date
@@ -27,7 +27,8 @@ export function SurveyBadge({ survey, has_dates = false }: SurveyBadgeProps): VN
       <span class={`${style.badge} ${style[state]}`}>{STATE_TEXTS[state]}</span>
       {has_dates && since !== null && (
         <span>
-          {state === 'running' ? 'launched ' : 'ended '}
+          {state === 'running' && 'launched '}
+          {state === 'archived' && 'ended '}
           <Ago iso={since} />
         </span>
       )}

@@ -176,4 +176,8 @@ export function listOf(value: unknown): readonly unknown[] {
 /** The text; '' for any other value. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
+/** A number or a text as text; '' for any other value. */
+export const shownText = (value: unknown): string =>
+  typeof value === 'number' ? String(value) : textOf(value)
+
 const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null)

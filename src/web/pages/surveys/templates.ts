@@ -13,7 +13,12 @@ const BLANK: DraftedSurvey = {
   type: 'popover',
   questions: [],
   conditions: {},
-  appearance: { displayThankYouMessage: true, thankYouMessageHeader: 'Thank you!' },
+  // Without it the SDK names PostHog as its author.
+  appearance: {
+    displayThankYouMessage: true,
+    thankYouMessageHeader: 'Thank you!',
+    whiteLabel: true,
+  },
   linked_flag_id: null,
   targeting: null,
   schedule: 'once',
