@@ -149,9 +149,7 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
     const plan = plainQuery(sql, { values, types: ['String', 'String'], is_plan: true })
     expect(await rowsOf(plan)).toEqual([['plan', expect.stringMatching(/Sort[^]*ReadFromMerge/)]])
     const gathers = [{ sql, values }]
-    expect(await rowsOf({ ...plan, sql: 'select 1', gathers })).toEqual(
-      await rowsOf(plan),
-    )
+    expect(await rowsOf({ ...plan, sql: 'select 1', gathers })).toEqual(await rowsOf(plan))
   })
 
   test('asks statements that are longer than a field of a form, whatever their characters', async () => {
@@ -443,12 +441,9 @@ describe.skipIf(!hasClickHouse())('the engine that asks ClickHouse', () => {
 
     test('refuses an exception inside of the gathered rows with our code', async () => {
       const sql = 'SELECT throwIf(number > 3000000) AS c1 FROM numbers(4000000)'
-      const asked = engine.run(
-        plainQuery('SELECT 1', { gathers: [{ sql, values: [] }] }),
-        {
-          timeout_ms: 60_000,
-        },
-      )
+      const asked = engine.run(plainQuery('SELECT 1', { gathers: [{ sql, values: [] }] }), {
+        timeout_ms: 60_000,
+      })
       expect(await asked.then(null, (error: unknown) => error)).toMatchObject({
         name: 'Refusal',
         code: 'query_failed',
