@@ -90,6 +90,16 @@ export const PROJECT_PAGES: readonly ProjectPage[] = [
     View: lazyPage(() => import('./pages/flags/page.tsx').then(({ FlagsPage }) => FlagsPage)),
   },
   {
+    folder: 'experiments',
+    title: 'Experiments',
+    icon: 'experiments',
+    key: 't',
+    place: 'more',
+    View: lazyPage(() =>
+      import('./pages/experiments/page.tsx').then(({ ExperimentsPage }) => ExperimentsPage),
+    ),
+  },
+  {
     folder: 'cohorts',
     title: 'Cohorts',
     icon: 'cohorts',

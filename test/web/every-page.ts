@@ -14,6 +14,7 @@ export type PageIds = {
   readonly property_id: string
   readonly action_id: number
   readonly survey_id: string
+  readonly experiment_id: number
 }
 
 export type TestedPage = {
@@ -116,6 +117,17 @@ export const EVERY_PAGE: readonly TestedPage[] = [
     drawn: 'main ol li strong',
   },
   {
+    name: 'Experiments',
+    path: ({ project }) => `/p/${project}/experiments`,
+    drawn: 'main ul li',
+    empty: 'No experiments yet',
+  },
+  {
+    name: 'an experiment',
+    path: ({ project, experiment_id }) => `/p/${project}/experiments/${experiment_id}`,
+    drawn: 'main li tbody tr',
+  },
+  {
     name: 'Cohorts',
     path: ({ project }) => `/p/${project}/cohorts`,
     drawn: 'main ul li',
@@ -196,7 +208,7 @@ const SURVEY = {
   questions: [{ type: 'open', question: 'What can we do better?' }],
 }
 
-/** Makes the board, the insight, the alert and the survey that some pages show. */
+/** Makes the board, the insight, the alert, the survey and the experiment that some pages show. */
 export async function fillPages(ui: Interface): Promise<PageIds> {
   const post = async (path: string, body: object): Promise<Readonly<Record<string, unknown>>> => {
     const init = { method: 'POST', body: JSON.stringify(body) }
@@ -216,6 +228,18 @@ export async function fillPages(ui: Interface): Promise<PageIds> {
     threshold: { configuration: { type: 'absolute', bounds: { upper: 1 } } },
   })
   await post('actions/', { name: 'Reads', steps: [{ event: '$pageview', url: '/' }] })
+  const experiment = await post('experiments/', {
+    name: 'The new editor',
+    feature_flag_key: 'new-editor',
+    start_date: new Date(Date.now() - 90 * 86_400_000).toISOString(),
+    metrics: [
+      {
+        kind: 'ExperimentMetric',
+        metric_type: 'mean',
+        source: { kind: 'EventsNode', event: 'document_created' },
+      },
+    ],
+  })
   const { results } = (await ui.api(`/api/projects/${ui.project}/persons/?limit=1`)) as {
     readonly results: readonly { readonly uuid: string }[]
   }
@@ -244,5 +268,6 @@ export async function fillPages(ui: Interface): Promise<PageIds> {
     property_id: String(await firstIn('property_definitions')),
     action_id: await firstId('actions'),
     survey_id: String((await post('surveys/', SURVEY))['id']),
+    experiment_id: Number(experiment['id']),
   }
 }

@@ -53,6 +53,7 @@ const ids = {
   flag: 0,
   action: 0,
   survey: '',
+  experiment: 0,
   insight: '',
   persons: [] as readonly string[],
 }
@@ -255,6 +256,26 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
       appearance: { backgroundColor: 'url(https://example.com/x.png)', textColor: MARKUP },
     })) as { readonly id: string }
     ids.survey = survey.id
+    const metrics = [MARKUP, HOSTILE[8], HOSTILE[4]].map((event) => ({
+      kind: 'ExperimentMetric',
+      metric_type: 'mean',
+      name: event,
+      source: { kind: 'EventsNode', event },
+    }))
+    const experiment = (await post('experiments/', {
+      name: MARKUP,
+      description: HOSTILE[8],
+      feature_flag_key: 'hostile',
+      start_date: new Date(Date.now() - 86_400_000).toISOString(),
+      parameters: {
+        feature_flag_variants: ['control', MARKUP, '__proto__', 'long'.repeat(60)].map((key) => ({
+          key,
+          rollout_percentage: 25,
+        })),
+      },
+      metrics,
+    })) as { readonly id: number }
+    ids.experiment = experiment.id
     const { results } = (await ui.api(`/api/projects/${ui.project}/persons/?limit=100`)) as {
       readonly results: readonly { readonly uuid: string }[]
     }
@@ -282,6 +303,8 @@ describe.skipIf(!HAS_BROWSER)('hostile data', () => {
     ['actions', () => `/p/${ui.project}/data/actions`, 'main ul li'],
     ['Surveys', () => `/p/${ui.project}/surveys`, 'main ul li'],
     ['a survey', () => `/p/${ui.project}/surveys/${ids.survey}`, 'main ol li'],
+    ['Experiments', () => `/p/${ui.project}/experiments`, 'main ul li'],
+    ['an experiment', () => `/p/${ui.project}/experiments/${ids.experiment}`, 'main li tbody tr'],
     ['Start', () => `/p/${ui.project}/start`, 'h2'],
   ] satisfies (readonly [string, () => string, string])[]
   test('is text on every page', async () => {

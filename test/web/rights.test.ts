@@ -15,6 +15,7 @@ const KINDS = [
   'cohort',
   'dashboard',
   'event_definition',
+  'experiment',
   'feature_flag',
   'group',
   'insight',
@@ -27,7 +28,7 @@ const KINDS = [
 
 /** Buttons that begin a change, and menus that have nothing else. */
 const CHANGES =
-  /^(Add|New board|New alert|Save|Save for all|Undo this merge|Move .*|Size of .*|Save .* as a variable .*|Create (action|alert|cohort|flag|survey)|Launch|Actions of the (cohort|person|group|property))$/
+  /^(Add|New board|New alert|Save|Save for all|Undo this merge|Move .*|Size of .*|Save .* as a variable .*|Add a (primary|secondary) metric|Remove .* per person|Create (action|alert|cohort|experiment|flag|survey)|Launch|End|Actions of the (cohort|experiment|person|group|property))$/
 
 describe.skipIf(!HAS_BROWSER)('a member who may change nothing', () => {
   let ui: Interface
@@ -91,6 +92,9 @@ describe.skipIf(!HAS_BROWSER)('a member who may change nothing', () => {
       `/data/actions/${ids.action_id}#q=${encodeURIComponent(JSON.stringify({ name: 'other', steps: [] }))}`,
       `/data/events/${ids.event_id}#q=${encodeURIComponent(JSON.stringify({ description: 'other', tags: [] }))}`,
       `/data/properties/${ids.property_id}`,
+      '/experiments/new',
+      `/experiments/${ids.experiment_id}#q=${encodeURIComponent(JSON.stringify({ name: 'other', metrics: [] }))}`,
+      `/experiments/${ids.experiment_id}`,
       '/flags/new',
       `/flags/${ids.flag_id}#q=${draft}`,
       '/surveys/new',

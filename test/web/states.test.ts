@@ -142,6 +142,7 @@ describe.skipIf(!HAS_BROWSER)('in a project without anything', () => {
         property_id: '',
         action_id: 0,
         survey_id: '',
+        experiment_id: 0,
         person_id: '',
         insight_id: '',
         group_key: '',

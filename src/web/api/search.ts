@@ -1,4 +1,4 @@
-/** Finds stored things by name: insights, boards, flags, cohorts, surveys, actions, persons, events. */
+/** Finds stored things by name: insights, boards, flags, experiments, cohorts, surveys, actions, persons, events. */
 import { keepPreviousData, useQuery } from '@tanstack/preact-query'
 import type { ComboOption } from '../parts/fields/combobox.tsx'
 import type { IconName } from '../parts/icon.tsx'
@@ -52,6 +52,13 @@ const SEARCH_FAMILIES: readonly SearchFamily[] = [
     group: 'Flags',
     icon: 'flags',
     read: ({ id, key, name }) => ({ id, text: key, hint: name }),
+  },
+  {
+    page: 'experiments',
+    path: 'experiments/',
+    group: 'Experiments',
+    icon: 'experiments',
+    read: ({ id, name, feature_flag_key }) => ({ id, text: name, hint: feature_flag_key }),
   },
   {
     page: 'cohorts',

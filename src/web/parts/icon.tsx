@@ -17,6 +17,8 @@ const ICONS = {
   download: 'M12 4v11m-4.5-4.5L12 15l4.5-4.5M5 20h14',
   empty: 'M4 14h4l2 3h4l2-3h4M4 14l3-9h10l3 9v5a1 1 0 0 1-1 1H5a1 1 0 0 1-1-1v-5Z',
   events: 'M4 7h2M4 12h2M4 17h2M10 7h10M10 12h10M10 17h10',
+  experiments:
+    'M9 3h6M10 3v6l-5.3 9.4A1.7 1.7 0 0 0 6.2 21h11.6a1.7 1.7 0 0 0 1.5-2.6L14 9V3M7.5 15h9',
   explore: 'M4 20V4M4 20h16M8 15l3.5-4 3 2.5L20 7',
   filter: 'M4 5h16l-6 8v5l-4 2v-7L4 5Z',
   flags: 'M5 21V4m0 0h11l-2 4 2 4H5',

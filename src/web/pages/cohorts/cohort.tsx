@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
-import { addToCohort, changeCohort, readCohort, useCohort } from '../../api/cohorts.ts'
+import { addToCohort, changeCohort, readCohort, useCohort } from '../../api/targeting/cohorts.ts'
 import type { ShownCohort } from '../../api/types/shown-cohort.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { Button, ButtonLink } from '../../parts/button.tsx'

@@ -1,7 +1,7 @@
 /** Cohorts: the list, a new one at `/cohorts/new`, one at `/cohorts/:id`. */
 import type { VNode } from 'preact'
 import { Link, useRoute } from 'wouter-preact'
-import { useCohortList } from '../../api/cohorts.ts'
+import { useCohortList } from '../../api/targeting/cohorts.ts'
 import type { ShownCohort } from '../../api/types/shown-cohort.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { ButtonLink } from '../../parts/button.tsx'

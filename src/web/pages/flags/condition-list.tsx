@@ -1,6 +1,6 @@
 /** The conditions of a flag, of which one must hold, each with its rollout and the number of persons that match it. */
 import type { VNode } from 'preact'
-import { useReach } from '../../api/flags.ts'
+import { useReach } from '../../api/targeting/flags.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import style from '../../parts/fields/edited-page.module.css'
 import { isCondition } from '../../parts/filters/conditions.ts'

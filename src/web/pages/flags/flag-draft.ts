@@ -54,6 +54,14 @@ export type DraftCondition = {
   readonly others: FlagMembers
 }
 
+/** The variants of an experiment. */
+export const FIRST_VARIANTS: readonly DraftVariant[] = ['control', 'test'].map((key) => ({
+  key,
+  share: '50',
+  payload: '',
+  others: {},
+}))
+
 export const NEW_CONDITION: DraftCondition = {
   properties: [],
   share: '100',

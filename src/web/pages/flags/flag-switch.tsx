@@ -1,7 +1,7 @@
 /** The switch of a flag, which applies at once. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { changeFlag } from '../../api/flags.ts'
+import { changeFlag } from '../../api/targeting/flags.ts'
 import type { ShownFlag } from '../../api/types/shown-flag.ts'
 import { Toggle } from '../../parts/fields/choice.tsx'
 import { applyChange } from '../../parts/overlays/apply-change.ts'

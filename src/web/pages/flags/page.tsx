@@ -1,7 +1,7 @@
 /** Feature flags: the list, a new one at `/flags/new`, one at `/flags/:id`. */
 import type { VNode } from 'preact'
 import { Link, useRoute } from 'wouter-preact'
-import { type FlagsShown, useFlags } from '../../api/flags.ts'
+import { type FlagsShown, useFlags } from '../../api/targeting/flags.ts'
 import type { ShownFlag } from '../../api/types/shown-flag.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { ButtonLink } from '../../parts/button.tsx'

@@ -1,7 +1,7 @@
 /** Beside a flag: a trial for one person, the code that reads it, its history. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { type FlagTrial, tryFlag } from '../../api/flags.ts'
+import { type FlagTrial, tryFlag } from '../../api/targeting/flags.ts'
 import type { ShownFlag } from '../../api/types/shown-flag.ts'
 import { Button } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy.tsx'

@@ -10,6 +10,7 @@ import {
   changeVariant,
   type DraftedFlag,
   type DraftVariant,
+  FIRST_VARIANTS,
   removeVariant,
   shareEvenly,
 } from './flag-draft.ts'
@@ -23,14 +24,6 @@ const KINDS = [
   { value: 'switch', text: 'On or off' },
   { value: 'variants', text: 'Variants' },
 ] as const
-
-/** The variants of an experiment. */
-const FIRST_VARIANTS: readonly DraftVariant[] = ['control', 'test'].map((key) => ({
-  key,
-  share: '50',
-  payload: '',
-  others: {},
-}))
 
 /** Draws the values. */
 export function ValueList({ draft, change }: ValueListProps): VNode {
@@ -65,7 +58,8 @@ export function ValueList({ draft, change }: ValueListProps): VNode {
   )
 }
 
-function Variants({ draft, change }: ValueListProps): VNode {
+/** The variants with their shares and payloads; `draft` and `change` are those of a flag, or of what makes one. */
+export function Variants({ draft, change }: ValueListProps): VNode {
   const { variants } = draft
   const sum = variants.reduce((total, { share }) => total + Number(share), 0)
   const add = (): void => {

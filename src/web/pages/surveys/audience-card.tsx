@@ -1,7 +1,7 @@
 /** The conditions under which a survey is shown: place, event, flag, persons, and how often. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { useFlag, useFlags, useReach } from '../../api/flags.ts'
+import { useFlag, useFlags, useReach } from '../../api/targeting/flags.ts'
 import type { ShownSurvey } from '../../api/types/shown-survey.ts'
 import { ButtonLink, IconButton } from '../../parts/button.tsx'
 import edited from '../../parts/fields/edited-page.module.css'

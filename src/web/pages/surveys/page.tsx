@@ -1,7 +1,7 @@
 /** Surveys: the list, a new one at `/surveys/new`, one at `/surveys/:id`. */
 import type { VNode } from 'preact'
 import { Link, useRoute } from 'wouter-preact'
-import { useResponseCounts, useSurveys } from '../../api/surveys.ts'
+import { useResponseCounts, useSurveys } from '../../api/targeting/surveys.ts'
 import type { ShownSurvey } from '../../api/types/shown-survey.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { ButtonLink } from '../../parts/button.tsx'

@@ -1,7 +1,7 @@
 /** The responses to a survey with the persons who gave them; one can be archived, so that no number counts it. */
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
-import { archiveResponse, useResponses } from '../../api/surveys.ts'
+import { archiveResponse, useResponses } from '../../api/targeting/surveys.ts'
 import type { ShownResponse, ShownSurvey } from '../../api/types/shown-survey.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { Button } from '../../parts/button.tsx'

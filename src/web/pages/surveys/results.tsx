@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useAnswer } from '../../api/calls/ask.ts'
-import { useArchivedResponses, useSurveyFigures } from '../../api/surveys.ts'
+import { useArchivedResponses, useSurveyFigures } from '../../api/targeting/surveys.ts'
 import type { ShownSurvey, SurveyEvent, SurveyFigures } from '../../api/types/shown-survey.ts'
 import type { ClickedNumber } from '../../parts/answer/clicked-number.ts'
 import { WhoDialog } from '../../parts/answer/who-dialog.tsx'

@@ -3,7 +3,13 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import { ApiError } from '../../api/calls/call.ts'
-import { changeSurvey, deleteSurvey, readSurvey, turnSurvey, useSurvey } from '../../api/surveys.ts'
+import {
+  changeSurvey,
+  deleteSurvey,
+  readSurvey,
+  turnSurvey,
+  useSurvey,
+} from '../../api/targeting/surveys.ts'
 import type { ShownSurvey } from '../../api/types/shown-survey.ts'
 import { Button, ButtonLink } from '../../parts/button.tsx'
 import { Choice } from '../../parts/fields/choice.tsx'

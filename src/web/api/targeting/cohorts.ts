@@ -1,11 +1,11 @@
 /** Calls for cohorts: the list, one cohort, the persons of a fixed list. */
 import { queryOptions, type UseQueryResult, useQuery } from '@tanstack/preact-query'
-import { useProject } from '../state/project.tsx'
-import { type ApiError, type CallMethod, call } from './calls/call.ts'
-import { queryClient } from './calls/client.ts'
-import { type ItemPages, useItemPages } from './calls/pages.ts'
-import { useSettled } from './definitions.ts'
-import type { ShownCohort } from './types/shown-cohort.ts'
+import { useProject } from '../../state/project.tsx'
+import { type ApiError, type CallMethod, call } from '../calls/call.ts'
+import { queryClient } from '../calls/client.ts'
+import { type ItemPages, useItemPages } from '../calls/pages.ts'
+import { useSettled } from '../definitions.ts'
+import type { ShownCohort } from '../types/shown-cohort.ts'
 
 /** A cohort that is being calculated is asked for again after this time. */
 const LOOK_MS = 2000

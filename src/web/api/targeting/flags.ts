@@ -5,12 +5,12 @@ import {
   type UseQueryResult,
   useQuery,
 } from '@tanstack/preact-query'
-import { useProject } from '../state/project.tsx'
-import { type ApiError, type CallMethod, call } from './calls/call.ts'
-import { queryClient } from './calls/client.ts'
-import { type ItemPages, useItemPages } from './calls/pages.ts'
-import { useSettled } from './definitions.ts'
-import type { ShownFlag } from './types/shown-flag.ts'
+import { useProject } from '../../state/project.tsx'
+import { type ApiError, type CallMethod, call } from '../calls/call.ts'
+import { queryClient } from '../calls/client.ts'
+import { type ItemPages, useItemPages } from '../calls/pages.ts'
+import { useSettled } from '../definitions.ts'
+import type { ShownFlag } from '../types/shown-flag.ts'
 
 /** The flags that the list shows; archived ones only when they are asked for. */
 export type FlagsShown = '' | 'on' | 'off' | 'archived'

@@ -1,11 +1,11 @@
 /** Calls for surveys: the list, one survey, its figures, its responses. */
 import { queryOptions, type UseQueryResult, useQuery } from '@tanstack/preact-query'
-import { useProject } from '../state/project.tsx'
-import { type ApiError, type CallMethod, call } from './calls/call.ts'
-import { queryClient } from './calls/client.ts'
-import { type ItemPages, useItemPages } from './calls/pages.ts'
-import { useSettled } from './definitions.ts'
-import type { ShownResponse, ShownSurvey, SurveyFigures } from './types/shown-survey.ts'
+import { useProject } from '../../state/project.tsx'
+import { type ApiError, type CallMethod, call } from '../calls/call.ts'
+import { queryClient } from '../calls/client.ts'
+import { type ItemPages, useItemPages } from '../calls/pages.ts'
+import { useSettled } from '../definitions.ts'
+import type { ShownResponse, ShownSurvey, SurveyFigures } from '../types/shown-survey.ts'
 
 /** Surveys whose name or description contains a text, the newest first, page by page: the archived ones, or all others. */
 export function useSurveys(search: string, is_archived: boolean): ItemPages<ShownSurvey> {
