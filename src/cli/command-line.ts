@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config.ts'
 import { errorMessage, findErrorCode } from '../error-message.ts'
 import { Refusal } from '../errors.ts'
-import { isUnopened } from '../storage/sqlite/sqlite.ts'
+import { DATABASE_DAMAGED, isUnopened } from '../storage/sqlite/sqlite.ts'
 
 /** Adds a family of commands. A command that fails without an error sets `exit.code`. */
 export type AddCommands = (program: Command, exit: { code: number }) => void
@@ -22,8 +22,6 @@ const DISK_FULL_CODES: ReadonlySet<string | null> = new Set([
   'SQLITE_IOERR_SHMSIZE',
 ])
 
-const DAMAGED =
-  'a database of the data folder is damaged: "tidemark doctor" names it, and "tidemark restore" brings back a backup'
 const DAMAGE_CODES: ReadonlySet<string | null> = new Set(['SQLITE_CORRUPT', 'SQLITE_NOTADB'])
 
 const AFTER_HELP = `
@@ -70,7 +68,7 @@ function printFault(error: unknown): number {
   }
   const message = errorMessage(error)
   if (DISK_FULL_CODES.has(code)) return print(`${message}: ${DISK_FULL}`, EXIT_FAILED)
-  if (DAMAGE_CODES.has(code)) return print(`${message}: ${DAMAGED}`, EXIT_FAILED)
+  if (DAMAGE_CODES.has(code)) return print(`${message}: ${DATABASE_DAMAGED}`, EXIT_FAILED)
   return print(isUnopened(error) ? `${message}: ${UNOPENED}` : message, EXIT_FAILED)
 }
 

@@ -1,4 +1,5 @@
 /** Group commit on the data thread: waiting requests share a transaction, and a failing one is isolated. */
+import { DATABASE_DAMAGED } from '../../storage/sqlite/sqlite.ts'
 import type { Histogram } from '../../threads/histogram.ts'
 import { beginWork, nameWork } from '../../threads/this-thread.ts'
 import {
@@ -265,7 +266,7 @@ export class Committer {
     const fault = faultOf(error)
     if (fault === 'damaged') {
       this.#is_broken = true
-      this.#context.breakDown(stackOf(error))
+      this.#context.breakDown(`${DATABASE_DAMAGED}: ${stackOf(error)}`)
     }
     return fault
   }

@@ -83,6 +83,10 @@ export function isFailedSync(error: unknown): boolean {
   return syscall === 'fdatasync' || syscall === 'fsync'
 }
 
+/** Tells operators what to do where an error does not say which file it is about. */
+export const DATABASE_DAMAGED =
+  'a database of the data folder is damaged: "tidemark doctor" names it, and "tidemark restore" brings back a backup'
+
 /** The message names the file, and the command that restores it. */
 export class DamagedDatabase extends Error {
   override readonly name = 'DamagedDatabase'
