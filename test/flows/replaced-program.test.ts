@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { limitTests } from '../long-tests.ts'
 import { buildExecutable } from './processes/build-executable.ts'
+import { childrenOf } from './processes/processes.ts'
 import { API_TOKEN, askHogQL, type Server, serverLog, startServer } from './processes/server.ts'
 
 limitTests(180_000)
@@ -93,8 +94,5 @@ async function countEvents({ url }: Server): Promise<string> {
 }
 
 function killChildren({ pid }: Server): void {
-  const { stdout } = Bun.spawnSync(['pgrep', '-P', String(pid)])
-  for (const child of stdout.toString().split('\n').filter(Boolean)) {
-    process.kill(Number(child), 'SIGKILL')
-  }
+  for (const child of childrenOf(pid)) process.kill(child, 'SIGKILL')
 }
