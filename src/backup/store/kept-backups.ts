@@ -94,7 +94,10 @@ async function sendBackup(request: KeepRequest, copy: string, now: Date): Promis
 
   const sent = await sendFiles(store, copy, checksums)
   await store.write(key, join(copy, 'checksums.json'))
-  const kept = (await readStore(store)).backups.find((backup) => backup.key === key)
+  const { backups, unreadable } = await readStore(store)
+  const unread = unreadable.find((list) => list.key === key)
+  if (unread !== undefined) throw new BackupFault(unread.fault)
+  const kept = backups.find((backup) => backup.key === key)
   if (kept === undefined || kept.missing > 0) {
     throw new BackupFault(`${store.name} lost files while the backup was made: is it shared?`)
   }
@@ -251,14 +254,15 @@ export function chooseKept<Backup extends KeptBackup>(
 }
 
 async function readStore(store: BackupStore): Promise<StoreContents> {
-  const names = [...(await store.list('backups')).keys()].filter((name) => LIST_NAME.test(name))
+  const sizes = await store.list('backups')
+  const names = [...sizes.keys()].filter((name) => LIST_NAME.test(name))
   const files = await store.list('files')
   const backups: ListedBackup[] = []
   const unreadable: UnreadableList[] = []
   for (const name of names.toSorted()) {
     const key = `backups/${name}`
     try {
-      backups.push(listedBackup(key, await readList(store, key), files))
+      backups.push(listedBackup(key, await readList(store, key, sizes.get(name) ?? 0), files))
     } catch (error) {
       if (!(error instanceof BackupFault)) throw error
       const is_damaged = !(error instanceof StoreFault)
@@ -268,7 +272,8 @@ async function readStore(store: BackupStore): Promise<StoreContents> {
   return { backups, unreadable, files }
 }
 
-async function readList(store: BackupStore, key: string): Promise<Checksums> {
+/** Reads a list of a number of bytes. */
+async function readList(store: BackupStore, key: string, size: number): Promise<Checksums> {
   const pieces: Uint8Array[] = []
   let bytes = 0
   for await (const piece of store.read(key)) {
@@ -276,6 +281,8 @@ async function readList(store: BackupStore, key: string): Promise<Checksums> {
     if (bytes > LIST_BYTES_MAX) throw new BackupFault(`has more than ${LIST_BYTES_MAX} bytes`)
     pieces.push(piece)
   }
+  // A proxy has answered with a page, or with a part: the list itself may be sound.
+  if (bytes !== size) throw new StoreFault(`${store.name} gives ${bytes} of ${size} bytes`)
   const checksums = parseList(Buffer.concat(pieces).toString('utf8'), `${key} of ${store.name}`)
   if (listKey(checksums.made_at) === key) return checksums
   throw new BackupFault(`${key} of ${store.name} is of another time`)

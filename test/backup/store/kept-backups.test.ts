@@ -252,6 +252,38 @@ describe('a bucket', () => {
     expect(await restoreKept(store, FIRST, restored)).toMatchObject({ passed_by: [] })
   })
 
+  test('of which a proxy answers the newest list with a page is such a fault too, and one for the next backup', async () => {
+    sendMixed(world, 10)
+    await keep(bucket.open(), FIRST)
+    await keep(bucket.open(), dayAfter(1))
+    const newest = 'backups/20261121T120000000Z.json'
+    let page = newest
+    const { endpoint } = bucket.access()
+    const proxy = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      async fetch({ url, method, headers, body }) {
+        const { pathname, search } = new URL(url)
+        if (method === 'GET' && pathname.endsWith(page)) return new Response('<html>later</html>')
+        return fetch(`${endpoint}${pathname}${search}`, { method, headers, body })
+      },
+    })
+    try {
+      const store = bucket.open({ endpoint: proxy.url.origin })
+      const restored = join(folder, 'restored')
+      expect(await message(restoreKept(store, null, restored))).toMatch(
+        /^BackupFault: \S+ may be the newest, .*: s3:.* gives 18 of \d+ bytes$/,
+      )
+      expect(existsSync(restored)).toBe(false)
+      page = 'backups/20261122T120000000Z.json'
+      expect(await message(keep(store, dayAfter(2)))).toMatch(
+        /^BackupFault: s3:.* gives 18 of \d+ bytes$/,
+      )
+    } finally {
+      await proxy.stop(true)
+    }
+  })
+
   test('of which the connection is cut in the middle of an upload has no backup until the next run', async () => {
     const store = bucket.open()
     await addEvents(3000)
