@@ -85,7 +85,7 @@ export class EdgeDefinitions {
       } catch (error) {
         if (this.#stop.signal.aborted) return
         const reason = errorMessage(error)
-        log.warn({ reason }, 'the home did not tell its definitions')
+        log.warn({ reason }, 'the home did not send its definitions')
         wait_ms = this.#back_off.next()
       }
       await sleep(wait_ms, this.#stop.signal)

@@ -287,7 +287,7 @@ select freelist_count * page_size as bytes from pragma_freelist_count, pragma_pa
 
 function isDiskShort(data_dir: string, { db }: EventLog): boolean {
   const { bavail, blocks, bsize } = statfsSync(data_dir)
-  // Some network file systems do not tell their size: 0 blocks.
+  // Some network file systems do not report their size: 0 blocks.
   const lacking = Math.min(FREE_BYTES_MIN, blocks * bsize * FREE_SHARE_MIN) - bavail * bsize
   if (lacking <= 0) return false
   // The file does not get smaller when entries are deleted.

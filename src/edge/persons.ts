@@ -127,7 +127,7 @@ export class EdgePersons {
           continue
         }
         const reason = errorMessage(error)
-        this.#context.log.warn({ reason }, 'the home did not tell of persons')
+        this.#context.log.warn({ reason }, 'the home did not send persons')
         // They wait again once their flags are asked for.
         this.#waiting.clear()
         await sleep(this.#back_off.next(), signal)

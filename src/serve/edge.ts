@@ -215,6 +215,6 @@ class EdgeFlags extends FlagDefinitions {
 
   override findProject(api_token: string): Project | null {
     if (this.#isPresent()) return super.findProject(api_token)
-    throw new Refusal('storage_unavailable', 'This edge has not heard from its home yet.')
+    throw new Refusal('storage_unavailable', 'This edge has no definitions from its home yet.')
   }
 }

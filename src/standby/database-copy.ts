@@ -56,7 +56,8 @@ const NO_RUN = '0'.repeat(16)
 /** Frames that are written into the file at once. */
 const FRAMES_TOGETHER = 1024
 
-type CopyParts = {
+/** Names the files of a copy. */
+type CopyName = {
   readonly data_dir: string
   readonly database: ShippedDatabase
   readonly number: number
@@ -75,7 +76,7 @@ type Run = {
 }
 
 export class DatabaseCopy {
-  readonly #parts: CopyParts
+  readonly #name: CopyName
   readonly #path: string
   #run: Run | null = null
   /** Runs that are over, and not in the file yet. */
@@ -86,12 +87,12 @@ export class DatabaseCopy {
   #offset: number | null = 0
 
   /** Begins a copy. It starts with the pages of an earlier copy, if there is one, and leaves that file as it is. */
-  static begin(parts: CopyParts, before: DatabaseCopyState | null): DatabaseCopy {
-    const { data_dir, database, number } = parts
+  static begin(name: CopyName, before: DatabaseCopyState | null): DatabaseCopy {
+    const { data_dir, database, number } = name
     mkdirSync(copiesFolder(data_dir), { recursive: true })
     const path = copyPath(data_dir, database, number)
     rmSync(path, { force: true })
-    if (before === null) return new DatabaseCopy(parts)
+    if (before === null) return new DatabaseCopy(name)
     try {
       copyFileSync(copyPath(data_dir, database, before.number), path, constants.COPYFILE_FICLONE)
     } catch (error) {
@@ -99,12 +100,12 @@ export class DatabaseCopy {
       rmSync(path, { force: true })
       throw error
     }
-    return new DatabaseCopy(parts)
+    return new DatabaseCopy(name)
   }
 
   /** Opens a copy as it was noted; bytes received later are cut off. */
-  static reopen(parts: CopyParts, state: DatabaseCopyState): DatabaseCopy {
-    const copy = new DatabaseCopy(parts)
+  static reopen(name: CopyName, state: DatabaseCopyState): DatabaseCopy {
+    const copy = new DatabaseCopy(name)
     const last = state.runs.at(-1)
     if (last === undefined) throw new Error(`${STANDBY_NOTE} names no run`)
     cutLog(copy.#path, last)
@@ -114,9 +115,9 @@ export class DatabaseCopy {
     return copy
   }
 
-  private constructor(parts: CopyParts) {
-    this.#parts = parts
-    this.#path = copyPath(parts.data_dir, parts.database, parts.number)
+  private constructor(name: CopyName) {
+    this.#name = name
+    this.#path = copyPath(name.data_dir, name.database, name.number)
   }
 
   get position(): FramePosition | null {
@@ -133,7 +134,7 @@ export class DatabaseCopy {
     if (this.#run === null) return null
     const { salts, page_bytes, frames, checksum } = this.#run
     const runs = [...this.#finished, { salts, page_bytes, frames }]
-    return { number: this.#parts.number, runs, checksum }
+    return { number: this.#name.number, runs, checksum }
   }
 
   /** Appends received bytes. False when they do not continue this copy: then another one has to be begun. */
@@ -165,7 +166,7 @@ export class DatabaseCopy {
       const is_comparable = own !== null && own.length === PART_BYTES
       const sha256 = is_comparable ? hashOf(own) : null
       const range = { length: PART_BYTES, sha256 }
-      const pages = await primary.readPages(this.#parts.database, this.#offset, range, signal)
+      const pages = await primary.readPages(this.#name.database, this.#offset, range, signal)
       if (pages !== null) this.#writePart(this.#offset, pages)
       const is_last = pages !== null && pages.length < PART_BYTES
       this.#offset = is_last ? null : this.#offset + PART_BYTES
@@ -178,7 +179,7 @@ export class DatabaseCopy {
     if (this.#run === null) return
     const log = copiedLogPath(this.#path, this.#run.salts)
     if (existsSync(log)) syncPath(log)
-    syncPath(copiesFolder(this.#parts.data_dir))
+    syncPath(copiesFolder(this.#name.data_dir))
   }
 
   /**

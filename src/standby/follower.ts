@@ -177,7 +177,7 @@ export class Follower {
     return had_file && log.is_end && is_listed && log.until === copy.position?.frames
   }
 
-  /** Takes the list of files. False when the one of this moment is not known. */
+  /** Takes the list of files. False when the standby does not have the list of this moment. */
   #takeList({ boot, manifest_version, files }: ShippedLog): boolean {
     // A primary that was restored counts versions again.
     if (boot !== this.#boot) this.#version = -1
@@ -207,8 +207,8 @@ export class Follower {
     copies.last_number += 1
     this.#begun += 1
     const { data_dir } = this.#context
-    const parts = { data_dir, database, number: copies.last_number }
-    return DatabaseCopy.begin(parts, this.#state.copies?.[database] ?? null)
+    const name = { data_dir, database, number: copies.last_number }
+    return DatabaseCopy.begin(name, this.#state.copies?.[database] ?? null)
   }
 
   /** Notes that the copies are equal to the primary's databases at a time; they are synced first. */

@@ -54,15 +54,15 @@ async function answerBatch(
   const edge = requireId(headers, 'Tidemark-Edge')
   const epoch = requireId(headers, 'Tidemark-Epoch')
   const after = readAfter(headers.get('tidemark-after'))
-  const told = readReport(headers.get('tidemark-report') ?? '')
-  if (told === null) throw invalidHeader('Tidemark-Report', 'a report as JSON')
+  const edge_report = readReport(headers.get('tidemark-report') ?? '')
+  if (edge_report === null) throw invalidHeader('Tidemark-Report', 'a report as JSON')
   const projects = requireEdgeProjects(app, caller)
   const allowed = projects.map(({ id }) => id)
   const is_allowed = new Set(allowed)
   // Others list the edges of the projects that they see.
   const report = JSON.stringify({
-    ...told,
-    projects: told.projects.filter((id) => is_allowed.has(id)),
+    ...edge_report,
+    projects: edge_report.projects.filter((id) => is_allowed.has(id)),
   })
   const body = await app.bodies.read(request, undefined, socket)
   resumeWork()

@@ -22,7 +22,7 @@ type StandbyRequest = {
 export function standbyEndpoints(app: AppContext): readonly Endpoint[] {
   const { log_shipping: shipping } = app
   if (shipping === null) return []
-  const endpoint = (path: string, answer: (asked: StandbyRequest) => Response): Endpoint => ({
+  const endpoint = (path: string, answer: (request: StandbyRequest) => Response): Endpoint => ({
     method: 'GET',
     path: `/_standby/v1/${path}`,
     answer(request, params, socket) {
