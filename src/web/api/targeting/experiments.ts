@@ -1,51 +1,36 @@
 /** Calls for experiments: the list, one experiment, its lifecycle, the results of its metrics. */
 import {
-  type InfiniteData,
   keepPreviousData,
   queryOptions,
-  type UseInfiniteQueryResult,
   type UseQueryResult,
-  useInfiniteQuery,
   useQuery,
 } from '@tanstack/preact-query'
 import { useProject } from '../../state/project.tsx'
 import { type AnswerOf, type AnyQuery, useAnswer } from '../calls/ask.ts'
 import { type ApiError, type CallMethod, call } from '../calls/call.ts'
 import { queryClient } from '../calls/client.ts'
+import { type ItemPages, useItemPages } from '../calls/pages.ts'
 import { useSettled } from '../definitions.ts'
 import type { MetricAnswer } from '../types/metric-answer.ts'
 import type { ShownExperiment } from '../types/shown-experiment.ts'
 import type { ShownFlag } from '../types/shown-flag.ts'
 
-type ExperimentListPage = {
-  readonly next: string | null
-  readonly results: readonly ShownExperiment[]
-}
-
-const PAGE_SIZE = 100
-
 /** The experiments that the list shows; archived ones only when they are asked for. */
-export type ExperimentsShown = '' | 'running' | 'stopped' | 'archived'
+export type ExperimentsShown = '' | 'archived' | 'draft' | 'running' | 'stopped'
 
 /** Experiments whose name contains a text, the newest first, page by page. */
 export function useExperiments(
   search: string,
   shown: ExperimentsShown,
-): UseInfiniteQueryResult<InfiniteData<ExperimentListPage>, ApiError> {
-  const { id } = useProject()
+): ItemPages<ShownExperiment> {
   const settled = useSettled(search)
-  return useInfiniteQuery({
-    queryKey: ['experiments', id, 'list', settled, shown],
-    queryFn: ({ pageParam, signal }) => {
-      const filter = shown === 'archived' ? { archived: true } : { status: shown }
-      const query = { ...filter, search: settled, limit: PAGE_SIZE, offset: pageParam }
-      return call<ExperimentListPage>('GET', `/api/projects/${id}/experiments/`, { query, signal })
-    },
-    initialPageParam: 0,
-    getNextPageParam: ({ next }, pages) => (next === null ? null : pages.length * PAGE_SIZE),
-    placeholderData: keepPreviousData,
-  })
+  const filter = shown === 'archived' ? { archived: true } : { status: shown }
+  const query = { ...filter, search: settled }
+  return useItemPages({ family: 'experiments', path: 'experiments/', query })
 }
+
+/** As many flags as one answer has. */
+const FLAGS_MAX = 100
 
 /** One experiment by its id. */
 export function useExperiment(experiment_id: string): UseQueryResult<ShownExperiment, ApiError> {
@@ -137,7 +122,7 @@ export function useEligibleFlags(
     queryKey: ['experiments', id, 'flags', settled],
     queryFn: ({ signal }) => {
       const path = `/api/projects/${id}/experiments/eligible_feature_flags/`
-      return call('GET', path, { query: { search: settled, limit: PAGE_SIZE }, signal })
+      return call('GET', path, { query: { search: settled, limit: FLAGS_MAX }, signal })
     },
     placeholderData: keepPreviousData,
   })

@@ -12,14 +12,12 @@ import { Ago } from '../../parts/ago.tsx'
 import { ButtonLink } from '../../parts/button.tsx'
 import { Choice } from '../../parts/fields/choice.tsx'
 import style from '../../parts/fields/edited-page.module.css'
+import { ItemList, SearchField } from '../../parts/item-list.tsx'
 import { EmptyNote } from '../../parts/notes/empty-note.tsx'
-import { Loaded } from '../../parts/notes/loaded.tsx'
-import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
-import { ShowMore } from '../../parts/show-more.tsx'
 import { now } from '../../state/clock.ts'
 import { useMayEdit } from '../../state/project.tsx'
-import { SEARCH_LENGTH_MAX, useParam } from '../../state/url.ts'
+import { useParam } from '../../state/url.ts'
 import { ExperimentEditor, ExperimentView } from './experiment.tsx'
 import { draftOf } from './experiment-draft.ts'
 import { membersOf } from './metric.ts'
@@ -39,18 +37,17 @@ export function ExperimentsPage(): VNode {
 
 const SHOWN = [
   { value: '', text: 'All' },
+  { value: 'draft', text: 'Drafts' },
   { value: 'running', text: 'Running' },
   { value: 'stopped', text: 'Ended' },
   { value: 'archived', text: 'Archived' },
 ] as const satisfies readonly { readonly value: ExperimentsShown; readonly text: string }[]
 
-const SKELETON_PX = 240
-
 /** Results in a list: each is a query over the experiment's events. */
 const RESULTS_MAX = 10
 
 function ExperimentList(): VNode {
-  const [search, setSearch] = useParam('search')
+  const [search] = useParam('search')
   const [show, setShow] = useParam('show')
   const shown = SHOWN.find(({ value }) => value === show)?.value ?? ''
   const may_edit = useMayEdit('experiment')
@@ -69,35 +66,17 @@ function ExperimentList(): VNode {
       </PageHead>
       <div class={style.controls}>
         <Choice label="Show" options={SHOWN} value={shown} onChange={setShow} />
-        <input
-          type="search"
-          class={`field ${style.search}`}
-          placeholder="Search name"
-          aria-label="Search name"
-          maxLength={SEARCH_LENGTH_MAX}
-          value={search}
-          onInput={(event) => setSearch(event.currentTarget.value, { is_typing: true })}
-        />
+        <SearchField label="Search name" />
       </div>
-      <Loaded
-        of={list}
-        skeleton={<SkeletonBlock height={SKELETON_PX} />}
-        isEmpty={() => experiments.length === 0}
-        empty={<NoExperiments is_searched={search !== '' || shown !== ''} />}
-      >
-        {() => (
-          <ul class={style.list}>
-            {experiments.map((experiment) => (
-              <ExperimentItem
-                key={experiment.id}
-                experiment={experiment}
-                has_result={with_result.has(experiment)}
-              />
-            ))}
-          </ul>
+      <ItemList list={list} empty={<NoExperiments is_searched={search !== '' || shown !== ''} />}>
+        {(experiment) => (
+          <ExperimentItem
+            key={experiment.id}
+            experiment={experiment}
+            has_result={with_result.has(experiment)}
+          />
         )}
-      </Loaded>
-      <ShowMore list={list} text="Show more" />
+      </ItemList>
     </>
   )
 }
