@@ -79,5 +79,5 @@ function publicOf({ id, organization_id, name, api_token }: Project) {
 }
 
 function lineOf({ id, name, api_token }: Project): string {
-  return `project ${id}  ${name}\nproject API key  ${api_token}`
+  return `project ${id}  ${name}\nproject token  ${api_token}`
 }

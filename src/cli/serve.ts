@@ -133,7 +133,7 @@ function firstText(url: string, first: FirstObjects, preset: string | null): str
     preset === null
       ? `${personal_api_key}   for the API, secret: shown only now`
       : 'as TIDEMARK_BOOTSTRAP_PERSONAL_API_KEY says   for the API, secret'
-  return `  project API key   ${api_token}   for SDKs, public
+  return `  project token     ${api_token}   for SDKs, public
   personal API key  ${personal}
 
   A first event:
