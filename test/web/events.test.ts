@@ -62,7 +62,7 @@ describe.skipIf(!HAS_BROWSER)('live events', () => {
     await sendTo(whole, [{ event: 'before the stop', distinct_id: 'liv' }])
     await page.getByText('before the stop').waitFor()
     await whole.stop()
-    await page.getByText('connecting …').waitFor()
+    await page.getByText('connecting…').waitFor()
     await whole.start()
     await sendTo(whole, [{ event: 'after the start', distinct_id: 'liv' }])
     await page.getByText('after the start').waitFor()

@@ -69,7 +69,7 @@ describe.skipIf(!HAS_BROWSER)('the page of a person', () => {
     const { page } = visit
     await page.goto(await addressOf('vera'))
     const history = page.getByRole('region', { name: 'History' })
-    const sessions = history.getByRole('region', { name: /^Session of 2026-01-02/ })
+    const sessions = history.getByRole('region', { name: /^Session of 2 Jan 2026/ })
     await sessions.first().waitFor()
     const texts = async (at: number): Promise<string> =>
       (await sessions.nth(at).innerText()).replace(/\s+/g, ' ')

@@ -65,6 +65,8 @@ describe.skipIf(!HAS_BROWSER)('filters', () => {
     await page.goto(`/p/${ui.project}/persons`)
     const rows = page.getByRole('table').getByRole('link')
     await rows.nth(1).waitFor()
+    const bob = page.getByRole('link', { name: 'bob@example.com Bob Ross' })
+    await bob.waitFor()
     // The whole row leads to the person.
     const row = page.getByRole('row', { name: /Bob Ross/ })
     const address = await row.getByRole('link').getAttribute('href')
@@ -80,9 +82,7 @@ describe.skipIf(!HAS_BROWSER)('filters', () => {
     }
     await add('email', 'ann@example.com')
     await page.getByRole('button', { name: 'email is ann@example.com', exact: true }).waitFor()
-    await page
-      .getByRole('link', { name: 'bob@example.com Bob Ross' })
-      .waitFor({ state: 'detached' })
+    await bob.waitFor({ state: 'detached' })
     await rows.first().waitFor()
     expect(await rows.allInnerTexts()).toEqual(['ann@example.com'])
     expect(await findBarriers(page)).toEqual([])

@@ -114,7 +114,7 @@ function LiveState({
 }
 
 const UNCONNECTED = {
-  connecting: 'connecting …',
+  connecting: 'connecting…',
   blocked: 'new events cannot be received: a browser extension or a proxy may be blocking them',
   refused: 'new events are refused',
 } as const

@@ -155,7 +155,7 @@ function PersonName({ name, properties }: PersonListed): VNode {
   const { name: own } = properties
   return (
     <>
-      {name}
+      {`${name} `}
       {typeof own === 'string' && own !== name && <small class={style.name}>{own}</small>}
     </>
   )

@@ -62,10 +62,11 @@ function SessionEvents({ events, onOpen }: SessionEventsProps): VNode {
     first === undefined || last === undefined
       ? 0
       : (Date.parse(last.timestamp) - Date.parse(first.timestamp)) / MS_PER_S
+  const began = formatMoment(first?.timestamp ?? '', timezone)
   return (
-    <section class={style.session} aria-label={`Session of ${first?.timestamp ?? ''}`}>
+    <section class={style.session} aria-label={`Session of ${began}`}>
       <h2>
-        {formatMoment(first?.timestamp ?? '', timezone)}
+        {began}
         {events.length > 1 && (
           <span>
             {events.length} events in {formatDuration(seconds)}
