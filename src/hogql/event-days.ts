@@ -18,39 +18,39 @@ export function eventDays(statement: Statement): EventDays {
     },
   })
   return {
-    from: firstDay(scans.map(({ from }) => from)),
-    until: most(scans.map(({ until }) => until)),
+    from: earliestDay(scans.map(({ from }) => from)),
+    until: latestDay(scans.map(({ until }) => until)),
   }
 }
 
 /**
- * Days of the scans in a relation. Where a row that WHERE excludes must not take part in the join
- * either, `is_kept` is true.
+ * Days of the scans in a relation; `is_filterable` says whether its rows may be filtered before the
+ * joins around it without changing the remaining rows.
  */
 function daysOf(
   relation: Relation,
   select: ResolvedSelect,
-  is_kept: boolean,
+  is_filterable: boolean,
 ): readonly EventDays[] {
   if (relation.kind === 'join') {
-    const { left, right } = KEPT_SIDES[relation.join]
+    const { left, right } = FILTERABLE_SIDES[relation.join]
     return [
-      ...daysOf(relation.left, select, is_kept && left),
-      ...daysOf(relation.right, select, is_kept && right),
+      ...daysOf(relation.left, select, is_filterable && left),
+      ...daysOf(relation.right, select, is_filterable && right),
     ]
   }
   if (relation.kind !== 'scan' || !relation.table.startsWith('events')) return []
-  if (!is_kept) return [ALL_DAYS]
-  const known = select.known.filter(
+  if (!is_filterable) return [ALL_DAYS]
+  const bounds = select.time_bounds.filter(
     ({ relation: of, name }) => of === relation.id && name === 'timestamp',
   )
-  return [known.map(widenToDays).reduce(intersectDays, ALL_DAYS)]
+  return [bounds.map(widenToDays).reduce(intersectDays, ALL_DAYS)]
 }
 
 const ALL_DAYS: EventDays = { from: null, until: null }
 
 /** Join sides whose rows can be filtered before the join without changing the remaining rows. */
-const KEPT_SIDES: Readonly<
+const FILTERABLE_SIDES: Readonly<
   Record<(Relation & { kind: 'join' })['join'], { readonly left: boolean; readonly right: boolean }>
 > = {
   ANTI: { left: true, right: false },
@@ -78,18 +78,18 @@ function dayOf(time: TimeValue): number {
 
 function intersectDays(left: EventDays, right: EventDays): EventDays {
   return {
-    from: most([left.from, right.from].filter((day) => day !== null)),
-    until: firstDay([left.until, right.until].filter((day) => day !== null)),
+    from: latestDay([left.from, right.from].filter((day) => day !== null)),
+    until: earliestDay([left.until, right.until].filter((day) => day !== null)),
   }
 }
 
 /** The minimum; null (unbounded) when any is null, or there are none. */
-function firstDay(days: readonly (number | null)[]): number | null {
-  const known = days.filter((day) => day !== null)
-  return known.length < days.length || known.length === 0 ? null : Math.min(...known)
+function earliestDay(days: readonly (number | null)[]): number | null {
+  const bounded = days.filter((day) => day !== null)
+  return bounded.length < days.length || bounded.length === 0 ? null : Math.min(...bounded)
 }
 
-function most(days: readonly (number | null)[]): number | null {
-  const known = days.filter((day) => day !== null)
-  return known.length < days.length || known.length === 0 ? null : Math.max(...known)
+function latestDay(days: readonly (number | null)[]): number | null {
+  const bounded = days.filter((day) => day !== null)
+  return bounded.length < days.length || bounded.length === 0 ? null : Math.max(...bounded)
 }

@@ -288,7 +288,7 @@ class ClickHousePrinter implements ExprPrinter {
       case 'window':
         return this.#window(expr)
       case 'fragment':
-        return this.#members(expr) ?? this.#spelled(expr.pieces, expr.args)
+        return this.#members(expr) ?? this.#fragment(expr.pieces, expr.args)
       case 'aggregate':
       case 'clock':
       case 'instant':
@@ -307,7 +307,7 @@ class ClickHousePrinter implements ExprPrinter {
     return type.kind === 'truth' ? this.values.list(args) : null
   }
 
-  #spelled(pieces: readonly string[], args: readonly ResolvedExpr[]): string {
+  #fragment(pieces: readonly string[], args: readonly ResolvedExpr[]): string {
     let text = pieces[0] ?? ''
     for (const [index, arg] of args.entries()) text += this.expr(arg) + (pieces[index + 1] ?? '')
     return text

@@ -15,6 +15,8 @@
 import type { SplitStatement } from '../dialect.ts'
 import {
   conjuncts,
+  keepExpr,
+  keepRelation,
   mapChildren,
   mapRelation,
   mapSelect,
@@ -161,12 +163,15 @@ class FoldSplitter {
 
   /** The columns, orders and limits of a select, with their parts read from the file. */
   #clausesAbove(select: ResolvedSelect, columns: GatheredColumns): ResolvedSelect {
-    const above = { ...select, from: null, where: null, known: [], group_by: null, having: null }
-    return mapSelect(
-      above,
-      (expr) => this.#readColumns(expr, columns),
-      (relation) => relation,
-    )
+    const above = {
+      ...select,
+      from: null,
+      where: null,
+      time_bounds: [],
+      group_by: null,
+      having: null,
+    }
+    return mapSelect(above, (expr) => this.#readColumns(expr, columns), keepRelation)
   }
 
   /** Splits conditions: ClickHouse checks the first list; the second has folds, which the query process computes. */
@@ -220,7 +225,7 @@ class FoldSplitter {
       return false
     })
     const rest = mapSelect(
-      { ...select, from: null, known: [], where: conjunction(here) },
+      { ...select, from: null, time_bounds: [], where: conjunction(here) },
       (expr) => this.#readTables(expr),
       keepRelation,
     )
@@ -262,11 +267,7 @@ class FoldSplitter {
       const where = conjunction(pushed.get(relation.id) ?? [])
       return this.#gatherAs(relation.id, { ...selectFrom(columns.outputs(), relation), where })
     }
-    return mapRelation(
-      relation,
-      (expr) => expr,
-      (inner) => this.#withFiles(inner, pushed),
-    )
+    return mapRelation(relation, keepExpr, (inner) => this.#withFiles(inner, pushed))
   }
 
   // ── files ──────────────────────────────────────────────────────────────────────────────────
@@ -345,8 +346,6 @@ function isCorrelated(query: ResolvedQuery): boolean {
   )
   return !read.isSubsetOf(own)
 }
-
-const keepRelation = (relation: Relation): Relation => relation
 
 const hasAggregate = (expr: ResolvedExpr): boolean =>
   someExpr(expr, (one) => one.kind === 'apply' && one.aggregate !== null)

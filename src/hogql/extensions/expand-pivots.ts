@@ -48,9 +48,9 @@ export function expandPivot(node: PivotExpr, namesOf: NamesOf): ast.SelectQuery 
 type PivotCell = { readonly name: string; readonly conditions: readonly ast.Expr[] }
 
 function addCondition(cell: PivotCell, { column, values }: PivotColumn): readonly PivotCell[] {
-  return values.map((text) => {
-    const value = text.kind === 'Alias' ? text.expr : text
-    const name = text.kind === 'Alias' ? text.alias : textOf(value)
+  return values.map((item) => {
+    const value = item.kind === 'Alias' ? item.expr : item
+    const name = item.kind === 'Alias' ? item.alias : textOf(value)
     return {
       name: cell.name === '' ? name : `${cell.name}_${name}`,
       conditions: [...cell.conditions, compare(column, '==', value)],
@@ -64,14 +64,14 @@ function textOf(value: ast.Expr): string {
   return value.value === null ? 'NULL' : String(value.value)
 }
 
-function pivotAggregate(text: ast.Expr, cell: PivotCell, count: number): ast.Expr {
-  const aggregate = text.kind === 'Alias' ? text.expr : text
-  if (aggregate.kind !== 'Call') throw refuse('PIVOT needs calls of aggregate functions', text)
+function pivotAggregate(item: ast.Expr, cell: PivotCell, count: number): ast.Expr {
+  const aggregate = item.kind === 'Alias' ? item.expr : item
+  if (aggregate.kind !== 'Call') throw refuse('PIVOT needs calls of aggregate functions', item)
   const filters = aggregate.filter_expr === null ? [] : [aggregate.filter_expr]
   const filter_expr = and([...filters, ...cell.conditions])
-  const suffix = text.kind === 'Alias' ? text.alias : printHogQL(aggregate)
-  const name = count === 1 && text.kind !== 'Alias' ? cell.name : `${cell.name}_${suffix}`
-  return alias({ ...aggregate, filter_expr }, name, text)
+  const suffix = item.kind === 'Alias' ? item.alias : printHogQL(aggregate)
+  const name = count === 1 && item.kind !== 'Alias' ? cell.name : `${cell.name}_${suffix}`
+  return alias({ ...aggregate, filter_expr }, name, item)
 }
 
 /** One row per unpivoted column, with its name and its value. */
@@ -87,14 +87,14 @@ export function expandUnpivot(node: UnpivotExpr, namesOf: NamesOf): ast.SelectQu
   const values = columnsIn(last_column.value_columns)
   const [name, ...more] = columnsIn(last_column.name_columns)
   if (name === undefined || more.length > 0) throw refuse('UNPIVOT takes one name column', node)
-  const rows = last_column.unpivot_values.map((text) => {
-    const source = text.kind === 'Alias' ? text.expr : text
+  const rows = last_column.unpivot_values.map((item) => {
+    const source = item.kind === 'Alias' ? item.expr : item
     const columns = source.kind === 'Tuple' ? source.exprs : [source]
     if (columns.length !== values.length) {
-      throw refuse(`UNPIVOT needs ${values.length} columns for each row`, text)
+      throw refuse(`UNPIVOT needs ${values.length} columns for each row`, item)
     }
-    const called = text.kind === 'Alias' ? text.alias : columns.map(lastName).join('_')
-    return tuple([constant(called), ...columns], text)
+    const called = item.kind === 'Alias' ? item.alias : columns.map(lastName).join('_')
+    return tuple([constant(called), ...columns], item)
   })
   const used = fieldsIn(last_column.unpivot_values)
   const part = (index: number): ast.Expr => ({

@@ -361,10 +361,10 @@ export function fillGaps(
 
 function readFilled(node: ast.SelectQuery, scope: NameScope, resolver: Resolver): FillPlan {
   const places = placesOf(node)
-  const text = node.order_by.map((order) => keyExpr(order, node.select))
+  const key_exprs = node.order_by.map((order) => keyExpr(order, node.select))
   const inner: ast.SelectQuery = {
     ...node,
-    select: [...node.select, ...text.map((key, index) => alias(key, keyName(index), key))],
+    select: [...node.select, ...key_exprs.map((key, index) => alias(key, keyName(index), key))],
     interpolate: null,
     limit_by: null,
     ...NO_LIMITS,
@@ -373,7 +373,7 @@ function readFilled(node: ast.SelectQuery, scope: NameScope, resolver: Resolver)
   const columns = queryColumns(query)
   const exprs =
     query.kind === 'select' ? query.columns.map((column) => groupKeyIdentity(column.expr)) : []
-  const count = names.length - text.length
+  const count = names.length - key_exprs.length
   const known = columns.map((column, index) => ({
     ...column,
     name: index < count ? cellExpr(index) : keyName(index - count),

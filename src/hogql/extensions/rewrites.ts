@@ -57,41 +57,41 @@ const REWRITES: readonly ClauseRewrite[] = [
   { clause: 'GROUPING SETS, ROLLUP, CUBE', rewriteResolved: loosenGroupKeys },
 ]
 
-/** Rewrites the first extension that a select uses; null when it uses none. */
-export function withoutExtension(
+/** Rewrites the first rare clause that a select uses; null when it uses none. */
+export function rewriteSelect(
   select: ast.SelectQuery,
   scope: NameScope,
   resolver: Resolver,
 ): ast.Select | null {
-  for (const { rewriteSelect } of REWRITES) {
-    const rewritten = rewriteSelect?.(select, scope, resolver) ?? null
+  for (const rewrite of REWRITES) {
+    const rewritten = rewrite.rewriteSelect?.(select, scope, resolver) ?? null
     if (rewritten !== null) return rewritten
   }
   return null
 }
 
-/** Rewrites the first extension that a set uses; returns null when it uses none. */
-export function setWithoutExtension(set: ast.SelectSetQuery): ast.SelectQuery | null {
-  for (const { rewriteSet } of REWRITES) {
-    const rewritten = rewriteSet?.(set) ?? null
+/** Rewrites the first rare clause that a set uses; null when it uses none. */
+export function rewriteSet(set: ast.SelectSetQuery): ast.SelectQuery | null {
+  for (const rewrite of REWRITES) {
+    const rewritten = rewrite.rewriteSet?.(set) ?? null
     if (rewritten !== null) return rewritten
   }
   return null
 }
 
-/** Rewrites a table of an extension as a select; returns null for other tables. */
-export function tableOfExtension(table: ast.TableExpr, namesOf: NamesOf): ast.SelectQuery | null {
-  for (const { rewriteTable } of REWRITES) {
-    const rewritten = rewriteTable?.(table, namesOf) ?? null
+/** Rewrites a table that is a rare clause as a select; null for other tables. */
+export function rewriteTable(table: ast.TableExpr, namesOf: NamesOf): ast.SelectQuery | null {
+  for (const rewrite of REWRITES) {
+    const rewritten = rewrite.rewriteTable?.(table, namesOf) ?? null
     if (rewritten !== null) return rewritten
   }
   return null
 }
 
-/** The resolved select, changed by the extensions that it uses. */
-export function withExtensions(select: ResolvedSelect, context: CompileContext): ResolvedSelect {
+/** The resolved select, changed by the rare clauses that it uses. */
+export function rewriteResolved(select: ResolvedSelect, context: CompileContext): ResolvedSelect {
   return REWRITES.reduce(
-    (changed, { rewriteResolved }) => rewriteResolved?.(changed, context) ?? changed,
+    (changed, rewrite) => rewrite.rewriteResolved?.(changed, context) ?? changed,
     select,
   )
 }

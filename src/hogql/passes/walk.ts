@@ -279,5 +279,7 @@ export function conjuncts(expr: ResolvedExpr): readonly ResolvedExpr[] {
   return expr.kind === 'apply' && expr.name === 'and' ? expr.args.flatMap(conjuncts) : [expr]
 }
 
-/** The callback of a walk that does not enter sub-selects. */
+/** The callbacks of a walk that changes no such part and does not enter it. */
 export const keepQuery = (query: ResolvedQuery): ResolvedQuery => query
+export const keepExpr = (expr: ResolvedExpr): ResolvedExpr => expr
+export const keepRelation = (relation: Relation): Relation => relation

@@ -17,13 +17,13 @@ const OPAQUE: ReadonlySet<ast.Node['kind']> = new Set<ast.Node['kind']>([
 
 /** Every alias with its expression, outermost first. */
 export function aliasesIn(list: readonly ast.Expr[]): readonly (readonly [string, ast.Expr])[] {
-  const member: (readonly [string, ast.Expr])[] = []
+  const aliases: (readonly [string, ast.Expr])[] = []
   const waiting: ast.Node[] = list.toReversed()
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    if (node.kind === 'Alias') member.push([node.alias, node.expr])
+    if (node.kind === 'Alias') aliases.push([node.alias, node.expr])
     if (!OPAQUE.has(node.kind)) waiting.push(...childrenOf(node).toReversed())
   }
-  return member
+  return aliases
 }
 
 /** The name of an expression without an alias: its canonical text. */

@@ -109,11 +109,11 @@ export function resolveAlias(slot: AliasSlot, scope: NameScope, resolver: Resolv
 }
 
 function findColumn(name: string, scope: NameScope, node: ast.Field): ScopeMember | null {
-  const member = scope.entries.flatMap((entry) => findBare(entry, name) ?? [])
-  if (member.length > 1) {
+  const members = scope.entries.flatMap((entry) => findBare(entry, name) ?? [])
+  if (members.length > 1) {
     throw refuse(`Ambiguous query. Found multiple sources for field: ${name}`, node)
   }
-  return member[0] ?? null
+  return members[0] ?? null
 }
 
 type FieldContext = {
@@ -187,10 +187,10 @@ export function accessMember(
   }
   const group = groupOfEvent(of, key)
   if (group !== null) return group
-  const member = jsonBase(of)
-  if (member === null)
+  const base = jsonBase(of)
+  if (base === null)
     throw refuse(`Cannot access property '${key}' of a value of type ${clickhouseName(type)}`, node)
-  return typeProperty({ ...member, path: [...member.path, key] }, resolver)
+  return typeProperty({ ...base, path: [...base.path, key] }, resolver)
 }
 
 /** Properties of an event that are stored as columns of their own. */

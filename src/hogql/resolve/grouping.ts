@@ -2,7 +2,14 @@
 
 import { GROUPING_OF_KEYS } from '../functions/aggregates/grouping-sets.ts'
 import { mapChildren, operandsOf, someExpr } from '../passes/walk.ts'
-import type { GroupBy, ItemOf, Relation, ResolvedExpr, ResolvedSelect } from '../sql/ir.ts'
+import {
+  type GroupBy,
+  type ItemOf,
+  type Relation,
+  type ResolvedExpr,
+  type ResolvedSelect,
+  relationIds,
+} from '../sql/ir.ts'
 import type { SourceSpan } from '../syntax/ast.ts'
 import { refuse } from './refusals.ts'
 
@@ -76,11 +83,11 @@ export function resolveGroupingCalls(select: ResolvedSelect): ResolvedSelect {
   const { group_by } = select
   if (group_by === null || group_by.mode === 'all') return select
   const keys = new Set(group_by.sets.flat().map(groupKeyIdentity))
-  return mapGroupedParts(select, (expr) => readSets(expr, keys))
+  return mapGroupedParts(select, (expr) => replaceGroupingCalls(expr, keys))
 }
 
 /** Does not descend into aggregations: their arguments are not grouped yet. */
-function readSets(expr: ResolvedExpr, keys: ReadonlySet<string>): ResolvedExpr {
+function replaceGroupingCalls(expr: ResolvedExpr, keys: ReadonlySet<string>): ResolvedExpr {
   if (expr.kind === 'apply' && expr.aggregate !== null) return expr
   if (expr.kind === 'apply' && expr.name.toLowerCase() === 'grouping') {
     return expr.args.every((arg) => keys.has(groupKeyIdentity(arg)))
@@ -89,7 +96,7 @@ function readSets(expr: ResolvedExpr, keys: ReadonlySet<string>): ResolvedExpr {
   }
   return mapChildren(
     expr,
-    (child) => readSets(child, keys),
+    (child) => replaceGroupingCalls(child, keys),
     (query) => query,
   )
 }
@@ -118,9 +125,9 @@ export function requireGrouped(
     const same_kind = known.get(key.kind) ?? new Set()
     known.set(key.kind, same_kind.add(groupKeyIdentity(key)))
   }
-  const own_relations = relationsIn(from)
+  const own_relations = new Set(relationIds(from))
   for (const { expr, name, at } of shown) {
-    if (!isLoose(expr, known, own_relations)) continue
+    if (!isUngrouped(expr, known, own_relations)) continue
     throw refuse(`Column '${name}' is not under an aggregate function and not in GROUP BY`, at)
   }
 }
@@ -147,7 +154,7 @@ function hasAggregate(expr: ResolvedExpr): boolean {
 }
 
 /** Whether a column of the select's rows is reached without passing a key or an aggregation. */
-function isLoose(
+function isUngrouped(
   expr: ResolvedExpr,
   keys: ReadonlyMap<string, Set<string>>,
   own_relations: ReadonlySet<number>,
@@ -157,15 +164,9 @@ function isLoose(
   if (expr.kind === 'column') return own_relations.has(expr.relation)
   // Of a window call only the arguments must be grouped.
   if (expr.kind === 'window' && expr.call.kind === 'apply') {
-    return expr.call.args.some((arg) => isLoose(arg, keys, own_relations))
+    return expr.call.args.some((arg) => isUngrouped(arg, keys, own_relations))
   }
-  return operandsOf(expr).some((operand) => isLoose(operand, keys, own_relations))
-}
-
-function relationsIn(relation: Relation, member: Set<number> = new Set()): ReadonlySet<number> {
-  if (relation.kind !== 'join') return member.add(relation.id)
-  relationsIn(relation.left, member)
-  return relationsIn(relation.right, member)
+  return operandsOf(expr).some((operand) => isUngrouped(operand, keys, own_relations))
 }
 
 /** A canonical text of an expression: equal for equal expressions. */

@@ -1,6 +1,6 @@
 /** Selects and set operations: clause by clause, aliases first, FROM assembled last. */
 
-import { withExtensions, withoutExtension } from '../extensions/rewrites.ts'
+import { rewriteResolved, rewriteSelect } from '../extensions/rewrites.ts'
 import type { GroupBy, LimitBy, Output, ResolvedExpr, ResolvedSelect } from '../sql/ir.ts'
 import { conjunction, NULL_VALUE } from '../sql/sql-fragments.ts'
 import type * as ast from '../syntax/ast.ts'
@@ -47,7 +47,7 @@ function resolveSelect(
   scope: NameScope,
   { resolver, nameOf }: SelectTools,
 ): NamedQuery {
-  const plain_node = withoutExtension(node, scope, resolver)
+  const plain_node = rewriteSelect(node, scope, resolver)
   if (plain_node !== null) return resolver.query(plain_node, scope)
   declareCtes(node.ctes, scope)
   const from = resolveFrom(node, scope, resolver)
@@ -77,13 +77,13 @@ function resolveSelect(
   })
   const plain: ResolvedSelect = {
     kind: 'select',
-    known: [],
+    time_bounds: [],
     columns: outputs,
     distinct: node.distinct,
     from: from.relation(),
     ...rest,
   }
-  const query = resolveGroupKeys(withExtensions(plain, resolver.context))
+  const query = resolveGroupKeys(rewriteResolved(plain, resolver.context))
   const output_exprs = columns.map(
     (column, index): OutputExpr => ({ ...column, expr: query.columns[index]?.expr ?? column.expr }),
   )

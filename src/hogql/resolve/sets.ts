@@ -1,6 +1,6 @@
 /** Set operations and VALUES: legs of one width, their columns brought to common types. */
 
-import { setWithoutExtension } from '../extensions/rewrites.ts'
+import { rewriteSet } from '../extensions/rewrites.ts'
 import { mapExpr } from '../passes/walk.ts'
 import {
   NO_LIMITS,
@@ -43,16 +43,16 @@ export function resolveSet(
   outer: NameScope,
   resolver: Resolver,
 ): NamedQuery {
-  const plain_node = setWithoutExtension(node)
+  const plain_node = rewriteSet(node)
   if (plain_node !== null) return resolver.query(plain_node, outer)
   const scope = innerScope(outer)
   // The first leg's WITH is visible in all legs.
   const first = hoistCtes(node.initial_select_query, scope)
-  const text = [
+  const own_legs = [
     resolver.query(first, scope),
     ...node.subsequent_select_queries.map((leg) => resolver.query(leg.select_query, scope)),
   ]
-  const legs = isByName(node) ? alignNames(text, node, resolver) : text
+  const legs = isByName(node) ? alignNames(own_legs, node, resolver) : own_legs
   const [head, ...others] = legs
   if (head === undefined) throw new Error('a set operation has a first leg')
   const shapes = legs.map((leg) => queryColumns(leg.query))
@@ -85,7 +85,7 @@ export function resolveSet(
   }
   const limits = limitsOfSet(node, set, { names: head.names, resolver })
   const query = limits.order_by.some(isFloatDown)
-    ? orderedApart(set, limits, resolver)
+    ? orderInSelect(set, limits, resolver)
     : { ...set, ...limits }
   return { query, names: head.names }
 }
@@ -94,7 +94,7 @@ const isFloatDown = ({ expr, descending }: OrderBy): boolean =>
   descending && expr.type.kind === 'float'
 
 /** Wraps a set in a select to order it: NaN must sort last, and a set can only be ordered by column names. */
-function orderedApart(set: SetQuery, limits: SelectLimits, resolver: Resolver): ResolvedSelect {
+function orderInSelect(set: SetQuery, limits: SelectLimits, resolver: Resolver): ResolvedSelect {
   resolver.next.relation += 1
   const relation = { kind: 'derived', id: resolver.next.relation, query: set } as const
   const columns = set.columns.map(({ id, type }): Output => {

@@ -13,8 +13,8 @@ export function windowOf(node: ast.WindowFunction, scope: NameScope): ast.Window
   const names: string[] = []
   for (let at: NameScope | null = scope; at !== null; at = at.parent) {
     names.push(...at.windows.keys())
-    const member = node.over_identifier === null ? undefined : at.windows.get(node.over_identifier)
-    if (member !== undefined) return member
+    const window = node.over_identifier === null ? undefined : at.windows.get(node.over_identifier)
+    if (window !== undefined) return window
   }
   const name = node.over_identifier ?? ''
   throw refuse(`Unknown window: ${name}${suggestName(name, names)}`, node)

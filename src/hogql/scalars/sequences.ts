@@ -71,7 +71,7 @@ function findMatch(
   from: number,
 ): number | null {
   const count = rows.times.length
-  const ways: MatchPosition[] = []
+  const choice_points: MatchPosition[] = []
   let place: MatchPosition | null = { step: 0, row: from, base: from }
   for (let taken = 0; place !== null; taken += 1) {
     if (taken > STEPS_MAX) throw new ScalarRefusal('The pattern has too many ways to match')
@@ -79,19 +79,19 @@ function findMatch(
     if (step === undefined) return place.row
     if (place.row >= count) {
       if (steps.slice(place.step).every(({ kind }) => kind === STEP_KINDS.rest)) return place.row
-      place = wayBack(ways, count)
+      place = backtrack(choice_points, count)
       continue
     }
     const { after, can_wait } = takeStep(place, step, rows)
-    if (can_wait) ways.push(place)
-    place = after ?? wayBack(ways, count)
+    if (can_wait) choice_points.push(place)
+    place = after ?? backtrack(choice_points, count)
   }
   return null
 }
 
-function wayBack(ways: MatchPosition[], count: number): MatchPosition | null {
-  for (let way = ways.pop(); way !== undefined; way = ways.pop()) {
-    if (way.row + 1 < count) return { ...way, row: way.row + 1 }
+function backtrack(choice_points: MatchPosition[], count: number): MatchPosition | null {
+  for (let point = choice_points.pop(); point !== undefined; point = choice_points.pop()) {
+    if (point.row + 1 < count) return { ...point, row: point.row + 1 }
   }
   return null
 }

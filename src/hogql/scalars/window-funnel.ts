@@ -32,7 +32,7 @@ type FunnelPath = {
 }
 
 /** Maximum paths per level: a row that matches every condition would double them with each level. */
-const WAYS_MAX = 1000
+const PATHS_MAX = 1000
 
 /** Rows as events: one per condition a row matches, lower conditions first. */
 function stepsOf(
@@ -65,12 +65,12 @@ function funnel(
   const modes = modesOf(Number(bits ?? 0n), window ?? 0n)
   const count = Number(levels ?? 0n)
   const steps = inOrder(stepsOf(times, masks, count))
-  const ways: (readonly FunnelPath[])[] = Array.from({ length: count }, () => [])
+  const paths: (readonly FunnelPath[])[] = Array.from({ length: count }, () => [])
   for (const step of steps) {
-    if (takeStep(ways, step, modes) === 'stop') break
-    if ((ways.at(-1)?.length ?? 0) > 0) return BigInt(count)
+    if (takeStep(paths, step, modes) === 'stop') break
+    if ((paths.at(-1)?.length ?? 0) > 0) return BigInt(count)
   }
-  return BigInt(ways.findLastIndex((known) => known.length > 0) + 1)
+  return BigInt(paths.findLastIndex((known) => known.length > 0) + 1)
 }
 
 function modesOf(bits: number, window: bigint): FunnelModes {
@@ -86,42 +86,44 @@ function modesOf(bits: number, window: bigint): FunnelModes {
 }
 
 /** Whether the fold continues. */
-type FunnelEnd = 'on' | 'stop'
+type FunnelEnd = 'continue' | 'stop'
 
 function takeStep(
-  ways: (readonly FunnelPath[])[],
+  paths: (readonly FunnelPath[])[],
   step: FunnelEvent,
   modes: FunnelModes,
 ): FunnelEnd {
   const { at, level, row } = step
-  const has_begun = (ways[0]?.length ?? 0) > 0
-  if (level === 0) return modes.is_ordered && has_begun ? 'stop' : 'on'
+  const has_begun = (paths[0]?.length ?? 0) > 0
+  if (level === 0) return modes.is_ordered && has_begun ? 'stop' : 'continue'
   if (level === 1) {
     const begun: FunnelPath = { since: at, last: at, rows: [row] }
-    ways[0] = modes.is_once ? [...(ways[0] ?? []), begun].slice(-WAYS_MAX) : [begun]
-    return 'on'
+    paths[0] = modes.is_once ? [...(paths[0] ?? []), begun].slice(-PATHS_MAX) : [begun]
+    return 'continue'
   }
-  if (modes.is_unique && (ways[level - 1]?.length ?? 0) > 0) return 'stop'
-  const before = ways[level - 2] ?? []
+  if (modes.is_unique && (paths[level - 1]?.length ?? 0) > 0) return 'stop'
+  const before = paths[level - 2] ?? []
   if (before.length === 0) {
-    return modes.is_ordered && has_begun && !modes.is_reentrant ? 'stop' : 'on'
+    return modes.is_ordered && has_begun && !modes.is_reentrant ? 'stop' : 'continue'
   }
-  const further = before.flatMap((way) => (fits(way, step, modes) ? [walk(way, step)] : []))
+  const further = before.flatMap((path) =>
+    fits(path, step, modes) ? [extendPath(path, step)] : [],
+  )
   if (further.length > 0)
-    ways[level - 1] = modes.is_once
-      ? [...(ways[level - 1] ?? []), ...further].slice(-WAYS_MAX)
+    paths[level - 1] = modes.is_once
+      ? [...(paths[level - 1] ?? []), ...further].slice(-PATHS_MAX)
       : further
-  return 'on'
+  return 'continue'
 }
 
-function fits(way: FunnelPath, { at, row }: FunnelEvent, modes: FunnelModes): boolean {
-  if (at > way.since + modes.window) return false
-  if (modes.is_increasing && way.last >= at) return false
-  return !modes.is_once || !way.rows.includes(row)
+function fits(path: FunnelPath, { at, row }: FunnelEvent, modes: FunnelModes): boolean {
+  if (at > path.since + modes.window) return false
+  if (modes.is_increasing && path.last >= at) return false
+  return !modes.is_once || !path.rows.includes(row)
 }
 
-function walk(way: FunnelPath, { at, row }: FunnelEvent): FunnelPath {
-  return { since: way.since, last: at, rows: [...way.rows, row] }
+function extendPath(path: FunnelPath, { at, row }: FunnelEvent): FunnelPath {
+  return { since: path.since, last: at, rows: [...path.rows, row] }
 }
 
 export const WINDOW_FUNNEL: readonly ScalarFunction[] = [

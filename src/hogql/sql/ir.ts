@@ -217,7 +217,7 @@ export type OrderBy = {
   readonly nulls: 'FIRST' | 'LAST' | null
 }
 
-// ── whose rows ───────────────────────────────────────────────────────────────────────────────
+// ── projects ─────────────────────────────────────────────────────────────────────────────────
 
 declare const guarded: unique symbol
 
@@ -380,7 +380,7 @@ export type ResolvedSelect = SelectLimits & {
   readonly distinct: boolean
   readonly from: Relation | null
   readonly where: ResolvedExpr | null
-  readonly known: readonly TimeBounds[]
+  readonly time_bounds: readonly TimeBounds[]
   readonly group_by: GroupBy | null
   readonly having: ResolvedExpr | null
   readonly qualify: ResolvedExpr | null
@@ -439,7 +439,7 @@ export function selectFrom(
     distinct: false,
     from,
     where: null,
-    known: [],
+    time_bounds: [],
     group_by: null,
     having: null,
     qualify: null,

@@ -168,13 +168,13 @@ class SqlPrinter {
         return this.#value(expr.value, expr.type)
       case 'column':
         // Relation 0 is the result of a set operation: its columns have no table prefix.
-        return expr.relation === 0 ? expr.name : `t${expr.relation}.${spellColumn(expr.name)}`
+        return expr.relation === 0 ? expr.name : `t${expr.relation}.${quoteColumn(expr.name)}`
       case 'local':
         return expr.id < 0 ? `y${-expr.id}` : `x${expr.id}`
       case 'lambda':
         return `lambda ${expr.locals.map((local) => this.#expr(local)).join(', ')}: ${this.#expr(expr.body)}`
       case 'fragment':
-        return this.#spelled(expr.pieces, expr.args)
+        return this.#fragment(expr.pieces, expr.args)
       case 'tuple':
         return `{${expr.items.map((item, index) => `'${index + 1}': ${this.#expr(item)}`).join(', ')}}`
       case 'item':
@@ -194,7 +194,7 @@ class SqlPrinter {
     }
   }
 
-  #spelled(pieces: readonly string[], args: readonly ResolvedExpr[]): string {
+  #fragment(pieces: readonly string[], args: readonly ResolvedExpr[]): string {
     let text = pieces[0] ?? ''
     for (const [index, arg] of args.entries()) text += this.#expr(arg) + (pieces[index + 1] ?? '')
     return text
@@ -262,7 +262,7 @@ class SqlPrinter {
 
   #relativeTime(time: RelativeTime, type: Type): string {
     const bound = boundType(time.us, type)
-    if (bound !== 'TIMESTAMP') throw new Error(`a ${type.kind} does not move`)
+    if (bound !== 'TIMESTAMP') throw new Error(`a ${type.kind} is never relative`)
     return `$${this.#parameters.relativeNumber({ type: bound, value: time.us })}::${bound}`
   }
 
@@ -277,7 +277,7 @@ function columnList(count: number): string {
 }
 
 /** Quotes catalog names that are reserved words of SQL. The names are the catalog's, never a user's. */
-function spellColumn(name: ColumnName): string {
+function quoteColumn(name: ColumnName): string {
   return `"${name}"`
 }
 

@@ -72,7 +72,7 @@ export function viewFields(texts: Readonly<Record<string, string>>): TableFields
   )
 }
 
-const UTC_SHOWN = (source: TableSource): Type => dateTimeType(source.timezone)
+const instantType = (source: TableSource): Type => dateTimeType(source.timezone)
 
 export function plainColumn(name: PhysicalColumn, type: Type): FieldDef {
   return { kind: 'value', is_starred: true, build: (source) => source.column(name, type) }
@@ -82,7 +82,7 @@ export function time(name: PhysicalColumn): FieldDef {
   return {
     kind: 'value',
     is_starred: true,
-    build: (source) => source.column(name, UTC_SHOWN(source)),
+    build: (source) => source.column(name, instantType(source)),
   }
 }
 

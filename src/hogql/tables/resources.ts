@@ -11,7 +11,7 @@ export type ResourceLists = Readonly<Record<string, string>>
 
 type ResourceColumns = Readonly<Record<string, ResourceKind>>
 
-const MADE: ResourceColumns = { created_at: 'time', updated_at: 'time' }
+const CHANGE_TIMES: ResourceColumns = { created_at: 'time', updated_at: 'time' }
 
 const LOG: ResourceColumns = {
   log_source: 'text',
@@ -54,7 +54,7 @@ export const RESOURCES = {
     description: 'text',
     steps: 'json',
     deleted: 'truth',
-    ...MADE,
+    ...CHANGE_TIMES,
   },
   'system.cohorts': {
     id: 'integer',
@@ -89,7 +89,7 @@ export const RESOURCES = {
     end_date: 'time',
     archived: 'truth',
     deleted: 'truth',
-    ...MADE,
+    ...CHANGE_TIMES,
   },
   'system.feature_flags': {
     id: 'integer',
@@ -98,7 +98,7 @@ export const RESOURCES = {
     filters: 'json',
     active: 'truth',
     deleted: 'truth',
-    ...MADE,
+    ...CHANGE_TIMES,
   },
   'system.surveys': {
     id: 'text',
@@ -113,7 +113,7 @@ export const RESOURCES = {
     start_date: 'time',
     end_date: 'time',
     archived: 'truth',
-    ...MADE,
+    ...CHANGE_TIMES,
   },
   'system.dashboards': {
     id: 'integer',
@@ -130,7 +130,7 @@ export const RESOURCES = {
     filters: 'json',
     query: 'json',
     deleted: 'truth',
-    ...MADE,
+    ...CHANGE_TIMES,
   },
   // Only logs of plugins exist.
   log_entries: LOG,

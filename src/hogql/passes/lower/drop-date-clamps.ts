@@ -6,9 +6,16 @@
  *   → timestamp::DATE - (day(timestamp::DATE) - 1), without least(greatest(…))
  */
 
-import type { Relation, ResolvedExpr, ResolvedSelect, TimeBounds } from '../../sql/ir.ts'
+import type { ResolvedExpr, ResolvedSelect, TimeBounds } from '../../sql/ir.ts'
 import { isBefore } from '../../times/relative-time.ts'
-import { keepQuery, mapChildren, mapSelect, mapStatement, type Pass } from '../walk.ts'
+import {
+  keepQuery,
+  keepRelation,
+  mapChildren,
+  mapSelect,
+  mapStatement,
+  type Pass,
+} from '../walk.ts'
 
 /** Functions whose result is at most a year before their argument. */
 const STARTS: ReadonlySet<string> = new Set([
@@ -27,7 +34,7 @@ const LAST_US = BigInt(Date.UTC(2149, 5, 1)) * 1000n
 export const dropDateClamps: Pass = (statement) => mapStatement(statement, { select: dropClampsOf })
 
 function dropClampsOf(select: ResolvedSelect): ResolvedSelect {
-  const bounded = select.known.filter(isWithinDate)
+  const bounded = select.time_bounds.filter(isWithinDate)
   if (bounded.length === 0) return select
   const isBounded = (expr: ResolvedExpr | undefined): boolean =>
     expr?.kind === 'column' &&
@@ -44,5 +51,3 @@ function isWithinDate({ from_us, until_us }: TimeBounds): boolean {
   if (from_us === null || until_us === null) return false
   return !isBefore(from_us, FIRST_US) && !isBefore(LAST_US, until_us)
 }
-
-const keepRelation = (relation: Relation): Relation => relation

@@ -21,6 +21,7 @@ import {
   isText,
   STRING,
   type Type,
+  tupleType,
   UUID,
   withNull,
 } from '../../types/types.ts'
@@ -43,14 +44,16 @@ const COMPARED: ReadonlySet<string> = new Set([
 export type Conversion = (expr: ResolvedExpr, to: Type, context: CompileContext) => ResolvedExpr
 
 /** The context and the conversion for the sides of a comparison. */
-type Alignment = { readonly context: CompileContext; readonly to: Conversion }
+type Alignment = { readonly context: CompileContext; readonly conversion: Conversion }
 
 /** Gives both sides of every comparison, and all alternatives of every IN, one type. */
-export function lowerComparisonsWith(to: Conversion): Pass {
+export function lowerComparisonsWith(conversion: Conversion): Pass {
   return (statement, context) =>
     mapStatement(statement, {
       expr: (expr) =>
-        expr.kind === 'apply' && COMPARED.has(expr.name) ? alignSides(expr, { context, to }) : expr,
+        expr.kind === 'apply' && COMPARED.has(expr.name)
+          ? alignSides(expr, { context, conversion })
+          : expr,
     })
 }
 
@@ -96,24 +99,11 @@ function alignTuples(
     return other === undefined ? [item, item] : toCommonType(item, other, alignment)
   })
   if (left.items.length !== right.items.length) return [left, right]
-  return [
-    tupleWith(
-      left,
-      pairs.map(([a]) => a),
-    ),
-    tupleWith(
-      right,
-      pairs.map(([, b]) => b),
-    ),
-  ]
+  return [tupleWith(pairs.map(([a]) => a)), tupleWith(pairs.map(([, b]) => b))]
 }
 
-function tupleWith(tuple: ResolvedExpr, items: readonly ResolvedExpr[]): ResolvedExpr {
-  return {
-    kind: 'tuple',
-    items,
-    type: { kind: 'tuple', items: items.map((item) => item.type), nullable: false },
-  } satisfies ResolvedExpr & { type: typeof tuple.type }
+function tupleWith(items: readonly ResolvedExpr[]): ResolvedExpr {
+  return { kind: 'tuple', items, type: tupleType(items.map((item) => item.type)) }
 }
 
 /** The side of lower rank is converted: text to anything, booleans to numbers, dates to instants. */
@@ -129,12 +119,12 @@ function rank(type: Type): number {
 function adaptStronger(
   strong: ResolvedExpr,
   weak: ResolvedExpr,
-  { context, to }: Alignment,
+  { context, conversion }: Alignment,
 ): ResolvedExpr {
   if (strong.type.kind === 'uuid' && isText(weak.type) && uuidOf(weak) === null)
-    return to(strong, STRING, context)
+    return conversion(strong, STRING, context)
   if (['array', 'tuple', 'map'].includes(strong.type.kind) && isText(weak.type))
-    return to(strong, STRING, context)
+    return conversion(strong, STRING, context)
   return strong
 }
 
@@ -144,19 +134,20 @@ function convertWeaker(
   strong: ResolvedExpr,
   alignment: Alignment,
 ): ResolvedExpr {
-  const { context, to } = alignment
+  const { context, conversion } = alignment
   const { type } = strong
   const text = constantText(weak)
   if (type.kind === 'datetime') {
-    if (text === null) return to(weak, type, context)
+    if (text === null) return conversion(weak, type, context)
     return constantInstant(weak, type.timezone, context) ?? wrongConstant(text, 'DateTime')
   }
   if (type.kind === 'date')
     return text === null
-      ? to(weak, withNull(DATE), context)
+      ? conversion(weak, withNull(DATE), context)
       : (constantDate(weak) ?? wrongConstant(text, 'Date'))
   if (isNumeric(type)) return numberFrom(weak, alignment)
-  if (isBoolean(type)) return text === null ? to(weak, withNull(BOOL), context) : constantBool(text)
+  if (isBoolean(type))
+    return text === null ? conversion(weak, withNull(BOOL), context) : constantBool(text)
   const uuid = type.kind === 'uuid' ? uuidOf(weak) : null
   return uuid === null ? weak : bind(uuid, UUID)
 }
@@ -166,12 +157,12 @@ function wrongConstant(text: string, type: string): never {
   throw new Refusal('invalid_input', `Cannot parse '${shown}' as ${type}`, { attr: 'query' })
 }
 
-function numberFrom(weak: ResolvedExpr, { context, to }: Alignment): ResolvedExpr {
+function numberFrom(weak: ResolvedExpr, { context, conversion }: Alignment): ResolvedExpr {
   const text = constantText(weak)
   if (text !== null && /^-?\d{1,18}$/.test(text.trim())) return bind(BigInt(text.trim()), INT64)
   const value = text === null ? Number.NaN : Number(text)
   if (text !== null && text.trim() !== '' && Number.isFinite(value)) return bind(value, FLOAT64)
-  return to(weak, isBoolean(weak.type) ? INT64 : FLOAT64, context)
+  return conversion(weak, isBoolean(weak.type) ? INT64 : FLOAT64, context)
 }
 
 function constantBool(text: string): ResolvedExpr {

@@ -15,6 +15,7 @@ import {
   type ResolvedExpr,
   type ResolvedQuery,
   type ResolvedSelect,
+  selectFrom,
 } from '../../sql/ir.ts'
 import { aggregateFragment, bindInt, constantInt, sql } from '../../sql/sql-fragments.ts'
 import { INT64, TRUTH, UINT64 } from '../../types/types.ts'
@@ -102,19 +103,10 @@ function wrapSelect(select: ResolvedSelect): ResolvedSelect {
     order_by: order_by.map((order) => ({ ...order, expr: readOutside(order.expr) })),
     limit_by: limit_by === null ? null : { ...limit_by, keys: limit_by.keys.map(readOutside) },
   }
+  const query = { ...select, ...NO_LIMITS, columns: inner, limit_by: null }
+  const from = { kind: 'derived', id, query } as const
   return {
-    kind: 'select',
-    distinct: false,
-    from: {
-      kind: 'derived',
-      id,
-      query: { ...select, ...NO_LIMITS, columns: inner, limit_by: null },
-    },
-    where: null,
-    known: [],
-    group_by: null,
-    having: null,
-    qualify: null,
+    ...selectFrom(outer.columns, from),
     limit,
     offset,
     limit_percent,

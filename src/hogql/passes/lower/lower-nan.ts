@@ -9,7 +9,7 @@
 import type { Apply, ColumnExpr, OrderBy, ResolvedExpr } from '../../sql/ir.ts'
 import { applyFragment, bind, sql } from '../../sql/sql-fragments.ts'
 import { FLOAT64, isText, withNull } from '../../types/types.ts'
-import { keepQuery, mapChildren, mapStatement, type Pass } from '../walk.ts'
+import { keepExpr, keepQuery, mapChildren, mapStatement, type Pass } from '../walk.ts'
 
 /** Maps NaN to NULL in comparisons, order keys and aggregates, where an operand may be NaN. */
 export const lowerNan: Pass = (statement) =>
@@ -68,8 +68,6 @@ function lowerCall(call: Apply): ResolvedExpr {
     }
   return call
 }
-
-const keepExpr = (expr: ResolvedExpr): ResolvedExpr => expr
 
 const comparedWith = (expr: ResolvedExpr): ResolvedExpr =>
   isPropertyNumber(expr) ? expr : nanToNull(expr)

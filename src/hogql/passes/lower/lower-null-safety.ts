@@ -41,7 +41,7 @@ function inQuery(query: ResolvedQuery): ResolvedQuery {
 
 function inSelect(select: ResolvedSelect): ResolvedSelect {
   const { where, having, qualify } = select
-  // A key that is itself a comparison must be printed alike in GROUP BY and HAVING.
+  // A key that is itself a comparison must be printed matchNullSafe in GROUP BY and HAVING.
   const is_key_shared =
     select.group_by?.sets.some((keys) => keys.some((key) => key.type.kind === 'truth')) ?? false
   const having_position: Position = is_key_shared ? 'value' : 'filter'
@@ -183,12 +183,12 @@ const equals: NullRule = (call, left, right, position) => {
 
 const notEquals: NullRule = (call) => ({ ...call, name: 'isDistinctFrom' })
 
-const alike: NullRule = (call, left, right, position) => {
+const matchNullSafe: NullRule = (call, left, right, position) => {
   if (!left.type.nullable || !right.type.nullable) return orFalse(call, left, right, position)
   return sql`coalesce(${call}, ${left} IS NULL AND ${right} IS NULL)`(TRUTH)
 }
 
-const unlike: NullRule = (call, left, right) => {
+const notMatchNullSafe: NullRule = (call, left, right) => {
   if (!left.type.nullable || !right.type.nullable) return sql`coalesce(${call}, true)`(TRUTH)
   return sql`coalesce(${call}, ${left} IS NOT NULL OR ${right} IS NOT NULL)`(TRUTH)
 }
@@ -259,14 +259,14 @@ const RULES: Readonly<Record<string, NullRule>> = {
   greater: orFalse,
   lessOrEquals: orFalse,
   greaterOrEquals: orFalse,
-  like: alike,
-  ilike: alike,
-  matches: alike,
-  matchCaseInsensitive: alike,
-  notLike: unlike,
-  notILike: unlike,
-  notMatch: unlike,
-  notMatchCaseInsensitive: unlike,
+  like: matchNullSafe,
+  ilike: matchNullSafe,
+  matches: matchNullSafe,
+  matchCaseInsensitive: matchNullSafe,
+  notLike: notMatchNullSafe,
+  notILike: notMatchNullSafe,
+  notMatch: notMatchNullSafe,
+  notMatchCaseInsensitive: notMatchNullSafe,
   in: isIn,
   notIn: isNotIn,
 }

@@ -17,7 +17,7 @@ import type {
   TimeBounds,
 } from '../../sql/ir.ts'
 import { printClock, printInstant } from '../../times/local-time.ts'
-import { mapExpr, mapRelation, mapSelect, mapStatement, type Pass } from '../walk.ts'
+import { keepExpr, mapExpr, mapRelation, mapSelect, mapStatement, type Pass } from '../walk.ts'
 
 /** Each is about forty parts of SQL in a zone with daylight saving. */
 const CONVERSIONS_MAX = 1_000
@@ -70,7 +70,7 @@ function clocksOfScans(select: ResolvedSelect, context: CompileContext): Resolve
   const conversions = [...clocks.values()].map(({ id, clock, column }) => ({
     id,
     relation: column.relation,
-    expr: printClock(clock, context, rangeOf(column, select.known)),
+    expr: printClock(clock, context, rangeOf(column, select.time_bounds)),
   }))
   return { ...rewritten, from: withClocks(rewritten.from, conversions) }
 }
@@ -120,9 +120,5 @@ function withClocks(relation: Relation, conversions: readonly LocalizedColumn[])
     const scan_columns = conversions.filter((clock) => clock.relation === relation.id)
     return { ...relation, clocks: [...relation.clocks, ...scan_columns] }
   }
-  return mapRelation(
-    relation,
-    (expr) => expr,
-    (inner) => withClocks(inner, conversions),
-  )
+  return mapRelation(relation, keepExpr, (inner) => withClocks(inner, conversions))
 }

@@ -21,7 +21,7 @@ function countFromFiles(select: ResolvedSelect): ResolvedSelect {
   const total = sumOfFiles(from)
   const columns = select.columns.map(({ id, expr }) => ({
     id,
-    expr: mapExpr(expr, { expr: (part) => (isCount(part) ? total(part) : part) }),
+    expr: mapExpr(expr, { expr: (part) => (isRowCount(part) ? total(part) : part) }),
   }))
   return { ...select, columns, from: { ...from, table: 'events_counts' } }
 }
@@ -31,13 +31,13 @@ function isBareCount(select: ResolvedSelect): boolean {
   const { distinct, group_by, having, limit_by, order_by, qualify, where } = select
   if (distinct || order_by.length > 0) return false
   if ([group_by, having, limit_by, qualify, where].some((part) => part !== null)) return false
-  if (!select.columns.some(({ expr }) => someExpr(expr, isCount))) return false
+  if (!select.columns.some(({ expr }) => someExpr(expr, isRowCount))) return false
   return !select.columns.some(({ expr }) => someExpr(expr, readsRows))
 }
 
 function readsRows(expr: ResolvedExpr): boolean {
   return (
-    expr.kind === 'column' || expr.kind === 'subquery' || (isAggregation(expr) && !isCount(expr))
+    expr.kind === 'column' || expr.kind === 'subquery' || (isAggregation(expr) && !isRowCount(expr))
   )
 }
 
@@ -45,7 +45,7 @@ function isAggregation(expr: ResolvedExpr): boolean {
   return expr.kind === 'aggregate' || expr.kind === 'window' || expr.kind === 'apply'
 }
 
-function isCount(expr: ResolvedExpr): boolean {
+function isRowCount(expr: ResolvedExpr): boolean {
   return expr.kind === 'aggregate' && expr.name === 'count' && isOfAllRows(expr)
 }
 

@@ -135,7 +135,7 @@ function partGroups(
     ...select,
     columns: select.columns.map((column) => ({ ...column, expr: combine(column.expr) })),
     where: null,
-    known: [],
+    time_bounds: [],
     group_by: { ...group_by, sets: group_by.sets.map((set) => set.map(combine)) },
     having: having === null ? null : combine(having),
     order_by: select.order_by.map((order) => ({ ...order, expr: combine(order.expr) })),

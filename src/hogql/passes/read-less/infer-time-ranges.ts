@@ -35,7 +35,7 @@ const MARGIN_US = 3n * 3_600_000_000n
 
 /**
  * Adds to WHERE the bounds on instants that its conditions on days, weeks, months… imply, and
- * records them as `known`.
+ * records them as `time_bounds`.
  */
 export const inferTimeRanges: Pass = (statement, context) =>
   mapStatement(statement, { select: (select) => addImpliedBounds(select, context) })
@@ -46,7 +46,7 @@ function addImpliedBounds(select: ResolvedSelect, context: CompileContext): Reso
   const implied = parts.flatMap((part) => (part.kind === 'apply' ? impliedBy(part, context) : []))
   const all = [...parts, ...implied]
   const where = implied.length === 0 ? select.where : applyFragment('and', all, TRUTH)
-  return { ...select, where, known: all.reduce(narrowBounds, select.known) }
+  return { ...select, where, time_bounds: all.reduce(narrowBounds, select.time_bounds) }
 }
 
 /** Narrows the known bounds by one comparison of a column with a constant. */

@@ -16,7 +16,7 @@ import type {
 import { applyFragment, bind } from '../../sql/sql-fragments.ts'
 import { shiftBy } from '../../times/relative-time.ts'
 import { TRUTH } from '../../types/types.ts'
-import { mapRelation, mapStatement, type Pass } from '../walk.ts'
+import { keepExpr, mapRelation, mapStatement, type Pass } from '../walk.ts'
 
 /** A session ends within a day; rows further than this from one of its instants belong to others. */
 const SPAN_MAX_US = 3n * 86_400_000_000n
@@ -25,25 +25,21 @@ const SPAN_MAX_US = 3n * 86_400_000_000n
 export const propagateTimeRanges: Pass = (statement) =>
   mapStatement(statement, {
     select: (select) =>
-      select.from === null || select.known.length === 0
+      select.from === null || select.time_bounds.length === 0
         ? select
-        : { ...select, from: inRelation(select.from, select.known) },
+        : { ...select, from: inRelation(select.from, select.time_bounds) },
   })
 
-function inRelation(relation: Relation, known: readonly TimeBounds[]): Relation {
-  if (relation.kind === 'derived') return boundGroups(relation, known)
+function inRelation(relation: Relation, bounds: readonly TimeBounds[]): Relation {
+  if (relation.kind === 'derived') return boundGroups(relation, bounds)
   if (relation.kind !== 'join') return relation
-  return mapRelation(
-    relation,
-    (expr) => expr,
-    (inner) => inRelation(inner, known),
-  )
+  return mapRelation(relation, keepExpr, (inner) => inRelation(inner, bounds))
 }
 
-function boundGroups(derived: DerivedTable, known: readonly TimeBounds[]): DerivedTable {
+function boundGroups(derived: DerivedTable, bounds: readonly TimeBounds[]): DerivedTable {
   const { span, query } = derived
   if (span === undefined || query.kind !== 'select') return derived
-  const ranges = known.filter((range) =>
+  const ranges = bounds.filter((range) =>
     span.by.some((end) => end.relation === range.relation && end.name === range.name),
   )
   const conditions = ranges.flatMap((range): readonly ResolvedExpr[] => [
@@ -82,7 +78,11 @@ function addConditions(
   conditions: readonly ResolvedExpr[],
   group_bounds: readonly TimeBounds[],
 ): ResolvedSelect {
-  const { where, known } = select
+  const { where, time_bounds } = select
   const all = where === null ? conditions : [where, ...conditions]
-  return { ...select, where: applyFragment('and', all, TRUTH), known: [...known, ...group_bounds] }
+  return {
+    ...select,
+    where: applyFragment('and', all, TRUTH),
+    time_bounds: [...time_bounds, ...group_bounds],
+  }
 }

@@ -6,8 +6,8 @@
  *   → SELECT event FROM events_lean
  */
 
-import type { Relation, ResolvedExpr, Scan, Statement } from '../../sql/ir.ts'
-import { mapSelect, mapStatement, type Pass } from '../walk.ts'
+import type { Relation, Scan, Statement } from '../../sql/ir.ts'
+import { keepExpr, mapSelect, mapStatement, type Pass } from '../walk.ts'
 
 /**
  * Chooses the relation of each scan of events. A local time that a scan computes counts as a read
@@ -45,5 +45,3 @@ function pruneRelation(relation: Relation, reading: ReadonlySet<number>): Relati
 function pruneScan(scan: Scan, reading: ReadonlySet<number>): Scan {
   return scan.table === 'events' && !reading.has(scan.id) ? { ...scan, table: 'events_lean' } : scan
 }
-
-const keepExpr = (expr: ResolvedExpr): ResolvedExpr => expr

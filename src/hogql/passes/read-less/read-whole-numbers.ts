@@ -7,18 +7,18 @@
  */
 
 import { COMPARISONS } from '../../sql/comparisons.ts'
-import type {
-  Apply,
-  Property,
-  Relation,
-  ResolvedExpr,
-  ResolvedSelect,
-  ValueExpr,
-} from '../../sql/ir.ts'
+import type { Apply, Property, ResolvedExpr, ResolvedSelect, ValueExpr } from '../../sql/ir.ts'
 import { bind, sql } from '../../sql/sql-fragments.ts'
 import { INT64 } from '../../types/types.ts'
 import { INFINITE } from '../lower/lower-nan.ts'
-import { keepQuery, mapChildren, mapSelect, mapStatement, type Pass } from '../walk.ts'
+import {
+  keepQuery,
+  keepRelation,
+  mapChildren,
+  mapSelect,
+  mapStatement,
+  type Pass,
+} from '../walk.ts'
 
 /** Aggregates that return one of the values, or their sum, which a cast makes DOUBLE again. */
 const AGGREGATES = /^(?:max|min|quantileExact|sum)(?:If)?$/
@@ -47,8 +47,6 @@ function readWhole(expr: ResolvedExpr): ResolvedExpr {
   if (expr.kind === 'apply' && expr.aggregate !== null) return readWholeArguments(expr)
   return mapChildren(expr, readWhole, keepQuery)
 }
-
-const keepRelation = (relation: Relation): Relation => relation
 
 function readWholeArguments(call: Apply): ResolvedExpr {
   const [first, ...others] = call.args

@@ -16,11 +16,11 @@ function actionNamed(node: ast.Call, { actions, hidden_tables }: CompileContext)
     throw refuse('matchesAction needs the id or the name of an action as a constant', node)
   }
   const all = actions?.() ?? []
-  const member = all.filter((action) =>
+  const matches = all.filter((action) =>
     typeof value === 'bigint' ? BigInt(action.id) === value : action.name === value,
   )
-  const [only] = member
-  if (member.length > 1) throw refuse(`Found multiple actions with name '${value}'`, node)
+  const [only] = matches
+  if (matches.length > 1) throw refuse(`Found multiple actions with name '${value}'`, node)
   if (only !== undefined) return only
   if (typeof value === 'bigint') throw refuse(`Could not find action with ID ${value}`, node)
   const is_hidden = hidden_tables.includes('system.actions')

@@ -84,9 +84,9 @@ function buildApply(
 
 function callOf(def: FunctionDef, node: ast.Call, at: CallContext): Apply {
   const { scope, resolver } = at
-  const text = withoutStar(node.name, node.args)
+  const arg_nodes = withoutStar(node.name, node.args)
   // Several arguments of a DISTINCT count as one tuple.
-  requireArity(def, node, node.distinct ? Math.min(text.length, 1) : text.length)
+  requireArity(def, node, node.distinct ? Math.min(arg_nodes.length, 1) : arg_nodes.length)
   const params = (node.params ?? []).map((param) => resolver.expr(param, scope))
   if (
     node.params !== null &&
@@ -95,9 +95,9 @@ function callOf(def: FunctionDef, node: ast.Call, at: CallContext): Apply {
   ) {
     throw refuse(`${term(def)} '${node.name}' does not accept parameters`, node)
   }
-  const given = resolveArguments(node.name, text, at)
+  const given = resolveArguments(node.name, arg_nodes, at)
   // A star may have become more arguments than the function takes.
-  if (given.length > text.length && !node.distinct) requireArity(def, node, given.length)
+  if (given.length > arg_nodes.length && !node.distinct) requireArity(def, node, given.length)
   const args = withZone(node.name, given, node, (instant, zone) =>
     applyFunction('toTimeZone', [instant, zone], at),
   )
@@ -125,20 +125,20 @@ function withoutStar(name: string, args: readonly ast.Expr[]): readonly ast.Expr
 
 function resolveArguments(
   name: string,
-  text: readonly ast.Expr[],
+  arg_nodes: readonly ast.Expr[],
   { scope, resolver }: CallContext,
 ): readonly ResolvedExpr[] {
-  const plain = text.map((arg, index) => {
+  const plain = arg_nodes.map((arg, index) => {
     if (arg.kind === 'Lambda') return []
     if (isStar(arg))
       return starOf(arg.chain.slice(0, -1), scope, { resolver, node: arg }).map(
         (column) => column.expr,
       )
-    const is_unit = index === 0 && text.length >= unitArity(name)
+    const is_unit = index === 0 && arg_nodes.length >= unitArity(name)
     return [resolver.expr(is_unit ? unitOrSelf(arg) : arg, scope)]
   })
   const types = plain.flat().map((arg) => arg.type)
-  return text.flatMap((arg, index) => {
+  return arg_nodes.flatMap((arg, index) => {
     if (arg.kind !== 'Lambda') return plain[index] ?? []
     return [resolveLambda(arg, lambdaParameters(name, types), { scope, resolver })]
   })
@@ -187,10 +187,10 @@ export function resolveWindow(
   if (def.role === 'scalar')
     throw refuse(`Function '${node.name}' cannot have an OVER clause`, node)
   const at: CallContext = { scope, resolver, node }
-  const text = withoutStar(node.name, node.args ?? node.exprs)
-  requireArity(def, node, text.length)
+  const arg_nodes = withoutStar(node.name, node.args ?? node.exprs)
+  requireArity(def, node, arg_nodes.length)
   const params = node.args === null ? [] : node.exprs.map((param) => resolver.expr(param, scope))
-  const args = resolveArguments(node.name, text, at)
+  const args = resolveArguments(node.name, arg_nodes, at)
   const filter = node.filter_expr === null ? null : resolver.expr(node.filter_expr, scope)
   const call = buildApply(
     def,

@@ -43,11 +43,11 @@ function cohortNamed({ right }: ast.CompareOperation, resolver: Resolver): Cohor
     throw refuse('IN COHORT needs the id or the name of a cohort as a constant', right)
   }
   const all = context.cohorts?.() ?? []
-  const member = all.filter((cohort) =>
+  const matches = all.filter((cohort) =>
     typeof value === 'bigint' ? BigInt(cohort.id) === value : cohort.name === value,
   )
-  const [only] = member
-  if (member.length > 1) throw refuse(`Found multiple cohorts with name '${value}'`, right)
+  const [only] = matches
+  if (matches.length > 1) throw refuse(`Found multiple cohorts with name '${value}'`, right)
   if (only !== undefined) return only
   if (typeof value === 'bigint') throw refuse(`Could not find cohort with ID ${value}`, right)
   const is_hidden = context.hidden_tables.includes('system.cohorts')

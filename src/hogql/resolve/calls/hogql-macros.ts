@@ -19,9 +19,9 @@ import { surveyResponse, uniqueSubmissions } from './surveys.ts'
  */
 type MacroBody = string | ((node: ast.Call, resolver: Resolver) => ast.Expr)
 
-/** MACROS by line: names (first the canonical one), arity, definition. Adding a macro means adding a line. */
-const WRITTEN: readonly (readonly [names: string, arity: string, writing: MacroBody])[] = [
-  ...BOT_CALLS.map(([name, arity, print]) => [name, arity, filling(print)] as const),
+/** Names (first the canonical one), arity, definition. Adding a macro means adding a line. */
+const MACROS: readonly (readonly [names: string, arity: string, body: MacroBody])[] = [
+  ...BOT_CALLS.map(([name, arity, print]) => [name, arity, fillHoles(print)] as const),
   ...CHANNEL_CALLS,
   [
     'make_interval',
@@ -41,16 +41,16 @@ const WRITTEN: readonly (readonly [names: string, arity: string, writing: MacroB
 
 type MacroDefinition = {
   readonly args: Arity
-  readonly write: (node: ast.Call, at: Resolver) => ast.Expr
+  readonly expand: (node: ast.Call, at: Resolver) => ast.Expr
 }
 
 const BY_NAME = new Map<string, MacroDefinition>(
-  WRITTEN.flatMap(([names, arity, writing]) => {
-    const known: MacroDefinition = {
+  MACROS.flatMap(([names, arity, body]) => {
+    const macro: MacroDefinition = {
       args: readArity(arity),
-      write: typeof writing === 'string' ? filling(() => writing) : writing,
+      expand: typeof body === 'string' ? fillHoles(() => body) : body,
     }
-    return names.split('|').map((name): [string, MacroDefinition] => [name, known])
+    return names.split('|').map((name): [string, MacroDefinition] => [name, macro])
   }),
 )
 
@@ -61,14 +61,14 @@ export function macroNames(): Iterable<string> {
 
 /** Expands a macro call; null for any other call. Refuses a wrong number of arguments. */
 export function expandMacro(node: ast.Call, resolver: Resolver): ast.Expr | null {
-  const known = BY_NAME.get(node.name)
-  if (known === undefined) return null
-  requireArity({ args: known.args, role: 'scalar' }, node, node.args.length)
-  return known.write(node, resolver)
+  const macro = BY_NAME.get(node.name)
+  if (macro === undefined) return null
+  requireArity({ args: macro.args, role: 'scalar' }, node, node.args.length)
+  return macro.expand(node, resolver)
 }
 
 /** Parses the definition at the first call: all of them took a twentieth of a server's start. */
-function filling(print: () => string): (node: ast.Call) => ast.Expr {
+function fillHoles(print: () => string): (node: ast.Call) => ast.Expr {
   const tree = memoizeValue(() => parseExpr(print()))
   return (node) =>
     mapExpr(tree(), (inner) => {

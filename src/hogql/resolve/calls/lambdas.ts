@@ -11,18 +11,15 @@ export function resolveLambda(
   types: readonly Type[],
   { scope, resolver }: { readonly scope: NameScope; readonly resolver: Resolver },
 ): ResolvedLambda {
-  const known = new Map<string, LocalExpr>()
+  const locals = new Map<string, LocalExpr>()
   for (const [index, name] of node.args.entries()) {
     resolver.next.local += 1
-    known.set(name, { kind: 'local', id: resolver.next.local, type: types[index] ?? UNKNOWN })
+    locals.set(name, { kind: 'local', id: resolver.next.local, type: types[index] ?? UNKNOWN })
   }
-  const body = resolver.expr(
-    node.expr,
-    innerScope(scope, { locals: known, unnests: scope.unnests }),
-  )
+  const body = resolver.expr(node.expr, innerScope(scope, { locals, unnests: scope.unnests }))
   return {
     kind: 'lambda',
-    locals: [...known.values()],
+    locals: [...locals.values()],
     body,
     type: { kind: 'lambda', returns: body.type, nullable: false },
   }

@@ -96,6 +96,6 @@ const SPECIAL: Readonly<Record<string, Special>> = {
 export const resolveSpecial: Special = (node, scope, resolver) => {
   const special = Object.hasOwn(SPECIAL, node.name) ? SPECIAL[node.name] : undefined
   if (special !== undefined) return special(node, scope, resolver)
-  const text = expandMacro(node, resolver)
-  return text === null ? null : resolver.expr(text, scope)
+  const expanded = expandMacro(node, resolver)
+  return expanded === null ? null : resolver.expr(expanded, scope)
 }

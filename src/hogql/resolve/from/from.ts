@@ -1,7 +1,7 @@
 /** FROM: tables, sub-selects, CTEs and table functions as scope entries, and their joins. */
 
 import type { NamesOf } from '../../extensions/expand-pivots.ts'
-import { tableOfExtension } from '../../extensions/rewrites.ts'
+import { rewriteTable } from '../../extensions/rewrites.ts'
 import { type JoinKind, queryColumns, type Relation, type ResolvedExpr } from '../../sql/ir.ts'
 import type * as ast from '../../syntax/ast.ts'
 import { field, tuple } from '../../syntax/nodes.ts'
@@ -17,7 +17,7 @@ import {
   withoutRows,
 } from '../scope.ts'
 import { findRows } from './ctes.ts'
-import { isTurned, joinKind, requireCondition } from './join-kinds.ts'
+import { hasSwappedSides, joinKind, requireCondition } from './join-kinds.ts'
 import { openResource } from './resources.ts'
 import { openSchema, SCHEMA_TABLES } from './schema.ts'
 import { openColumns, openTable } from './sources.ts'
@@ -46,18 +46,18 @@ type FromContext = { readonly scope: NameScope; readonly resolver: Resolver }
 /** Resolves FROM with all joins and ARRAY JOIN; adds the entries to the scope. */
 export function resolveFrom(select: ast.SelectQuery, scope: NameScope, resolver: Resolver): From {
   const at: FromContext = { scope, resolver }
-  const steps: FromItem[] = []
+  const items: FromItem[] = []
   const conditions: ResolvedExpr[] = []
   for (let join = select.select_from; join !== null; join = join.next_join) {
-    const step = joinStep(join, at)
-    steps.push(step)
-    if (join.sample !== null) conditions.push(...sampleRelation(join.sample, step.entry))
+    const item = resolveJoin(join, at)
+    items.push(item)
+    if (join.sample !== null) conditions.push(...sampleRelation(join.sample, item.entry))
   }
   const arrays = select.array_join_list.length === 0 ? null : arrayJoin(select, at)
   return {
     conditions,
     relation: () => {
-      const joined = joinAll(steps)
+      const joined = joinAll(items)
       const with_arrays = arrays === null ? joined : joinTo(joined, arrays)
       return scope.unnests.reduce<Relation | null>(
         (left, unnest) => joinTo(left, { join: 'CROSS', right: unnest, on: null }),
@@ -71,8 +71,8 @@ function joinTo(left: Relation | null, { join, right, on }: JoinedSide): Relatio
   return left === null ? right : { kind: 'join', join, left, right, on }
 }
 
-function joinAll(steps: readonly FromItem[]): Relation | null {
-  return steps.reduce<Relation | null>((left, { entry, join, on, is_swapped }) => {
+function joinAll(items: readonly FromItem[]): Relation | null {
+  return items.reduce<Relation | null>((left, { entry, join, on, is_swapped }) => {
     const right = entry.relation()
     return is_swapped && left !== null
       ? joinTo(right, { join: join ?? 'CROSS', right: left, on })
@@ -82,9 +82,9 @@ function joinAll(steps: readonly FromItem[]): Relation | null {
 
 // ── one table ────────────────────────────────────────────────────────────────────────────────
 
-function joinStep(node: ast.JoinExpr, at: FromContext): FromItem {
+function resolveJoin(node: ast.JoinExpr, at: FromContext): FromItem {
   const { scope } = at
-  const written_kind = node.join_type === null ? null : joinKind(node)
+  const stated_kind = node.join_type === null ? null : joinKind(node)
   const entry = openEntry(node, at)
   if (entry.name !== null && scope.entries.some((other) => other.name === entry.name)) {
     throw refuse(`Already have joined a table called "${entry.name}". Can't redefine.`, node)
@@ -96,21 +96,21 @@ function joinStep(node: ast.JoinExpr, at: FromContext): FromItem {
     constraint === null
       ? null
       : constraint.constraint_type === 'USING'
-        ? joinUsing(constraint, { before, entry, kind: written_kind, at })
+        ? joinUsing(constraint, { before, entry, kind: stated_kind, at })
         : at.resolver.expr(constraint.expr, scope)
   // A natural join without common columns is a cross join.
-  const kind = node.natural && on === null ? 'CROSS' : written_kind
+  const kind = node.natural && on === null ? 'CROSS' : stated_kind
   if (kind !== null) requireCondition(kind, on, node)
   if (kind === 'LEFT' || kind === 'ASOF LEFT' || kind === 'FULL') entry.loosen()
   if (kind === 'RIGHT' || kind === 'FULL') for (const left of before) left.loosen()
   // Semi and anti joins test for existence: the columns of that side are not visible.
-  const is_swapped = isTurned(node)
-  if (kind === 'SEMI' || kind === 'ANTI') leaveOut(scope, is_swapped ? before : [entry])
+  const is_swapped = hasSwappedSides(node)
+  if (kind === 'SEMI' || kind === 'ANTI') hideEntries(scope, is_swapped ? before : [entry])
   if (is_swapped) entry.merged.clear()
   return { entry, join: kind, on, is_swapped }
 }
 
-function leaveOut({ entries }: NameScope, unread: readonly ScopeEntry[]): void {
+function hideEntries({ entries }: NameScope, unread: readonly ScopeEntry[]): void {
   const read = entries.filter((entry) => !unread.includes(entry))
   entries.splice(0, entries.length, ...read)
 }
@@ -151,7 +151,7 @@ function openEntry(node: ast.JoinExpr, at: FromContext): ScopeEntry {
       throw refuse('Unresolved placeholder', table)
     case 'PivotExpr':
     case 'UnpivotExpr':
-      return openExtension(table, node, at)
+      return openRewritten(table, node, at)
     case 'HogQLXTag':
       return openEntry({ ...node, table: tableOf(queryOfTag(table), table) }, at)
   }
@@ -162,9 +162,9 @@ function tableOf(query: ast.Select, tag: ast.HogQLXTag): ast.TableExpr {
   throw refuse('Unresolved placeholder', tag)
 }
 
-function openExtension(table: ast.TableExpr, node: ast.JoinExpr, at: FromContext): ScopeEntry {
-  const rows = tableOfExtension(table, namesIn(at))
-  if (rows === null) throw new Error(`no extension opens ${table.kind}`)
+function openRewritten(table: ast.TableExpr, node: ast.JoinExpr, at: FromContext): ScopeEntry {
+  const rows = rewriteTable(table, namesIn(at))
+  if (rows === null) throw new Error(`no rewrite takes ${table.kind}`)
   return openSelect(rows, node, at)
 }
 

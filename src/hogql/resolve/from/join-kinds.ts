@@ -46,6 +46,6 @@ export function joinKind(node: ast.JoinExpr): JoinKind {
 }
 
 /** RIGHT SEMI and RIGHT ANTI keep rows of the right side: they are LEFT joins with swapped sides. */
-export function isTurned({ join_type }: ast.JoinExpr): boolean {
+export function hasSwappedSides({ join_type }: ast.JoinExpr): boolean {
   return /^RIGHT (OUTER )?(SEMI|ANTI)\b/.test(join_type ?? '')
 }

@@ -6,7 +6,6 @@
 import { Refusal } from '../../../errors.ts'
 import {
   type DerivedTable,
-  NO_LIMITS,
   type Output,
   type PhysicalColumn,
   type Relation,
@@ -14,6 +13,7 @@ import {
   type ResolvedSelect,
   type Scan,
   type SpanEnd,
+  selectFrom,
 } from '../../sql/ir.ts'
 import { field } from '../../syntax/nodes.ts'
 import type {
@@ -201,28 +201,13 @@ function openView(view: ViewDef, resolver: Resolver, { isLoose, near }: SourceOp
       const condition = where === null ? null : resolver.expr(where, scope)
       const keys = view.group_by.map(read)
       const query: ResolvedSelect = {
-        ...NOTHING_ELSE,
-        columns: [...used.values()],
-        from: inner.relation(),
+        ...selectFrom([...used.values()], inner.relation()),
         where: condition,
         group_by: keys.length === 0 ? null : { mode: 'plain', sets: [keys] },
       }
       return { kind: 'derived', id, query, ...spanOf(view, { id, used, near, time: read }) }
     },
   }
-}
-
-const NOTHING_ELSE: Omit<ResolvedSelect, 'columns'> = {
-  kind: 'select',
-  distinct: false,
-  from: null,
-  where: null,
-  known: [],
-  group_by: null,
-  having: null,
-  qualify: null,
-  limit_by: null,
-  ...NO_LIMITS,
 }
 
 type SpannedTable = {
