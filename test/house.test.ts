@@ -23,6 +23,7 @@ const TOP_LEVEL = new Set([
 
 /** Leaves that every room of the server may import: what they hold belongs to no room. */
 const LEAVES: ReadonlySet<string> = new Set([
+  'back-off',
   'bytes',
   'error-message',
   'ip-version',

@@ -1,4 +1,5 @@
 /** Keeps an edge's copies of its projects' definitions: asks the home every few seconds, with the ETag of the last answer. */
+import { BackOff, sleep } from '../back-off.ts'
 import { MIB } from '../bytes.ts'
 import { errorMessage } from '../error-message.ts'
 import { isObject } from '../json.ts'
@@ -6,7 +7,7 @@ import { EdgeCopies } from '../storage/control/edge-copies.ts'
 import type { GroupTypeCopy } from '../storage/persons/edge-persons.ts'
 import { SECOND_MS } from '../time.ts'
 import { type CopiedDefinitions, EDGE_TABLES } from './definition-tables.ts'
-import { BackOff, type Home, HomeError, readJson, sleep } from './home.ts'
+import { type Home, HomeError, readJson } from './home.ts'
 import { WIRE_VERSION } from './report.ts'
 
 /** Bytes of the home's answer: definitions of many projects. */

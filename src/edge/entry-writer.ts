@@ -2,7 +2,7 @@
 import { statfsSync } from 'node:fs'
 import { MIB } from '../bytes.ts'
 import { errorMessage } from '../error-message.ts'
-import { BatchDecoder, failureOf } from '../ingest/threads/decode-batch.ts'
+import { DecodeQueue, failureOf } from '../ingest/threads/decode-queue.ts'
 import {
   type DecodeContext,
   type DecodeJob,
@@ -74,7 +74,7 @@ type Confirmation = { readonly epoch: string; readonly up_to_seq: number }
 /** The requests that are not answered yet. `turn` does a bounded amount of work on them. */
 export class EntryWriter {
   readonly #context: EntryWriterContext
-  readonly #decoder: BatchDecoder
+  readonly #decoder: DecodeQueue
   /** Slices of requests of which more are to come. */
   readonly #arriving = new Map<number, PackedSlice[]>()
   #waiting: DecodedRequest[] = []
@@ -90,7 +90,7 @@ export class EntryWriter {
   constructor(context: EntryWriterContext) {
     this.#context = context
     this.#bytes = context.entries.readBacklog().bytes
-    this.#decoder = new BatchDecoder({
+    this.#decoder = new DecodeQueue({
       ...context,
       guesses_tokens: false,
       takeSlice: (job, is_last) => this.#takeSlice(job, is_last),

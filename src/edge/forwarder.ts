@@ -2,6 +2,7 @@
  * Sends an edge's entries to its home, in order, until the home has confirmed each. Two batches travel at a time: with
  * one, the home waited a third of the time for the next.
  */
+import { BackOff, sleep } from '../back-off.ts'
 import { KIB, MIB } from '../bytes.ts'
 import { errorMessage } from '../error-message.ts'
 import { isObject } from '../json.ts'
@@ -9,7 +10,7 @@ import { EdgeEntryReader, type MovedEntries } from '../storage/log/edge-entries.
 import { Histogram } from '../threads/histogram.ts'
 import { secondsSince } from '../threads/timings.ts'
 import { SECOND_MS } from '../time.ts'
-import { BackOff, type Home, HomeError, readJson, sleep } from './home.ts'
+import { type Home, HomeError, readJson } from './home.ts'
 import { type EdgeReport, WIRE_VERSION } from './report.ts'
 
 /**

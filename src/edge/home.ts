@@ -1,4 +1,4 @@
-/** Calls an edge's home with the edge's key and a time limit; and the back-off between tries. */
+/** Calls an edge's home with the edge's key and a time limit. */
 
 import { KIB, readAtMost } from '../bytes.ts'
 import { errorMessage } from '../error-message.ts'
@@ -76,40 +76,3 @@ export async function readJson(answer: Response, bytes_max: number): Promise<unk
 }
 
 const textOf = (bytes: Buffer): string => bytes.toString('utf8')
-
-/** Waits that double from `min_ms` to `max_ms`, each shortened by up to a half at random, so that edges spread. */
-export class BackOff {
-  readonly #min_ms: number
-  readonly #max_ms: number
-  #failures = 0
-
-  constructor(min_ms: number, max_ms: number) {
-    this.#min_ms = min_ms
-    this.#max_ms = max_ms
-  }
-
-  /** Forgets the failures. */
-  reset(): void {
-    this.#failures = 0
-  }
-
-  /** The next wait, ms. */
-  next(): number {
-    const full_ms = Math.min(this.#max_ms, this.#min_ms * 2 ** Math.min(this.#failures, 30))
-    this.#failures += 1
-    return full_ms * (0.5 + Math.random() / 2)
-  }
-}
-
-/** Waits; ends early when the signal is aborted. */
-export function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const finish = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', finish)
-      resolve()
-    }
-    const timer = setTimeout(finish, ms)
-    signal.addEventListener('abort', finish, { once: true })
-  })
-}

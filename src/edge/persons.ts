@@ -2,6 +2,7 @@
  * Copies persons and groups from the home: those whose flags this edge was asked for, again when a copy is older than
  * some seconds.
  */
+import { BackOff, sleep } from '../back-off.ts'
 import { MIB } from '../bytes.ts'
 import { errorMessage } from '../error-message.ts'
 import { GROUP_LENGTH_MAX } from '../ingest/pipeline/person-steps.ts'
@@ -13,7 +14,7 @@ import {
   EdgeCopyTimes,
 } from '../storage/persons/edge-persons.ts'
 import { SECOND_MS } from '../time.ts'
-import { BackOff, type Home, HomeError, readJson, sleep } from './home.ts'
+import { type Home, HomeError, readJson } from './home.ts'
 
 /** The status with which the home refuses a request that names too many persons. */
 const TOO_LARGE = 413

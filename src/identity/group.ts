@@ -23,7 +23,7 @@ export function resolveGroups(
   if (groups.length === 0) return NO_GROUPS
   const keys: (string | null)[] = [null, null, null, null, null]
   for (const [group_type, group_key] of groups) {
-    const index = store.typeIndex(project_id, group_type)
+    const index = store.ensureTypeIndex(project_id, group_type)
     if (index !== null) keys[index] = group_key
   }
   return keys
@@ -43,11 +43,11 @@ export function identifyGroup(
   const only_stored = claim.unset !== undefined
   const index = only_stored
     ? store.findTypeIndex(project_id, claim.group_type)
-    : store.typeIndex(project_id, claim.group_type)
+    : store.ensureTypeIndex(project_id, claim.group_type)
   if (index === null) return { index, is_too_large: false }
   const group = store.open({ project_id, group_type_index: index, group_key: claim.group_key })
   if (only_stored && !group.is_stored) return { index, is_too_large: false }
-  const change = { set: claim.set, gone: new Set(claim.unset) }
+  const change = { set: claim.set, unset: new Set(claim.unset) }
   const size = sizeAfter(group.size, group.properties, change)
   const is_too_large = !fits(size, group.size, limits)
   store.save(group, is_too_large ? { ...NO_CHANGE, size: group.size } : { ...change, size }, at)
@@ -62,4 +62,4 @@ export function deleteGroup(store: GroupStore, group: GroupDeletion): PersonChan
   return store.remove(group) ? { kind: 'changed', persons: [] } : { kind: 'not_found' }
 }
 
-const NO_CHANGE = { set: {}, gone: new Set<string>() }
+const NO_CHANGE = { set: {}, unset: new Set<string>() }

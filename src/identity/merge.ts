@@ -102,7 +102,7 @@ function mayMove(store: PersonStore, { limits, now }: MergeContext, other: Store
   const { project_id, properties_bytes, properties_text } = other
   const bytes = properties_bytes ?? properties_text?.length ?? 0
   const room = limits.merges.roomOf(project_id, now)
-  const rows = store.owners.countLed(project_id, other.id, room + 1)
+  const rows = store.owners.countMoved(project_id, other.id, room + 1)
   return limits.merges.take(project_id, rows + Math.floor(bytes / BYTES_PER_ROW), now)
 }
 
@@ -133,7 +133,7 @@ function absorbPerson(
   const properties = store.parse(into)
   const before = store.sizeOf(into, properties)
   const set = missingIn(properties, store.parse(other))
-  const size = sizeAfter(before, properties, { set, gone: NO_NAMES })
+  const size = sizeAfter(before, properties, { set, unset: NO_NAMES })
   // Together they may exceed the size limit: the surviving person then keeps its properties only.
   const are_given = fits(size, before, limits)
   logMerge(store, { into, other, at, given: are_given ? Object.keys(set) : [] })
@@ -141,7 +141,7 @@ function absorbPerson(
   into.version = Math.max(into.version, other.version)
   into.is_confirmed = false
   store.absorb(other, into)
-  if (are_given) store.change(into, properties, { set, gone: NO_NAMES, size })
+  if (are_given) store.change(into, properties, { set, unset: NO_NAMES, size })
   else store.save(into)
 }
 

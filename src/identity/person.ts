@@ -56,18 +56,18 @@ function applyUpdate(
 ): UpdateOutcome {
   const stored = store.parse(person)
   const set = collectChanges(stored, update)
-  const gone = new Set(
+  const unset = new Set(
     update.unset.filter((key) => Object.hasOwn(stored, key) || Object.hasOwn(set, key)),
   )
   const changed = Object.keys(set)
-  if (changed.length === 0 && gone.size === 0) return 'unchanged'
+  if (changed.length === 0 && unset.size === 0) return 'unchanged'
   const before = store.sizeOf(person, stored)
-  const size = sizeAfter(before, stored, { set, gone })
+  const size = sizeAfter(before, stored, { set, unset })
   if (!fits(size, before, limits)) return 'too_large'
   const { marks_low, marks_high } = person
-  store.change(person, stored, { set, gone, size })
+  store.change(person, stored, { set, unset, size })
   const is_marked =
-    marks_low !== -1 && !changed.some(isAutomatic) && !gone.values().some(isAutomatic)
+    marks_low !== -1 && !changed.some(isAutomatic) && !unset.values().some(isAutomatic)
   if (is_marked) Object.assign(person, { marks_low, marks_high })
   else markPerson(person, stored)
   return 'updated'

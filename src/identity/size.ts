@@ -13,7 +13,7 @@ export type SizeLimits = {
 export function sizeAfter(
   before: PropertiesSize,
   stored: PersonProperties,
-  change: { readonly set: PersonProperties; readonly gone: ReadonlySet<string> },
+  change: { readonly set: PersonProperties; readonly unset: ReadonlySet<string> },
 ): PropertiesSize {
   let { bytes, count } = before
   const subtract = (key: string): void => {
@@ -22,12 +22,12 @@ export function sizeAfter(
     count -= 1
   }
   for (const key of Object.keys(change.set)) {
-    if (change.gone.has(key)) continue
+    if (change.unset.has(key)) continue
     subtract(key)
     bytes += memberBytes(key, change.set[key])
     count += 1
   }
-  for (const key of change.gone) subtract(key)
+  for (const key of change.unset) subtract(key)
   return { bytes, count }
 }
 

@@ -116,9 +116,9 @@ export function fitsUndo(store: PersonStore, merge: PersonMerge): boolean {
 export function survivorOf(store: PersonStore, { project_id, into_id }: PersonMerge): StoredPerson {
   let id = into_id
   for (;;) {
-    const away = store.merges.findMergeOf(project_id, id)
-    if (away === null) break
-    id = away.into_id
+    const later = store.merges.findMergeOf(project_id, id)
+    if (later === null) break
+    id = later.into_id
   }
   const person = store.get(project_id, id)
   if (person === null) throw new Error('the log of merges leads to no person')

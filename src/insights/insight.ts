@@ -60,7 +60,7 @@ export type InsightRange = {
   /** Milliseconds since 1970; null for a range without an end. */
   readonly ends_at_ms: number | null
   /** Whether the range begins at another time later, as `-7d` does. */
-  readonly is_start_moving?: boolean
+  readonly is_start_relative?: boolean
   /** The time that a client should wait before it asks again; missing for the usual one. */
   readonly client_wait_ms?: number
 }

@@ -1,5 +1,5 @@
 /**
- * Sends stored events to destinations: follows the event log for each of them, retries with backoff, logs events that it
+ * Sends stored events to destinations: follows the event log for each of them, retries with back-off, logs events that it
  * gives up.
  */
 

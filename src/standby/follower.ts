@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { BackOff, sleep } from '../edge/home.ts'
+import { BackOff, sleep } from '../back-off.ts'
 import { errorMessage } from '../error-message.ts'
 import {
   damageMark,

@@ -1,4 +1,4 @@
-/** The catalogue answers queries about itself, and says what its tables really give. */
+/** The catalog answers queries about itself, and says what its tables really give. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { compileHogQL } from '../../src/hogql/compile.ts'

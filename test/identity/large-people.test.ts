@@ -51,7 +51,7 @@ describe('the size of properties', () => {
         gone.delete('kept')
         const after: Record<string, unknown> = { ...known, ...set }
         for (const name of gone) delete after[name]
-        const size = sizeAfter(measure(known, null), known, { set, gone })
+        const size = sizeAfter(measure(known, null), known, { set, unset: gone })
         expect(size).toEqual(measure(after, null))
       }),
     )

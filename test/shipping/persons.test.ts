@@ -120,7 +120,7 @@ describe.skipIf(!hasClickHouse())('on two shards', () => {
       log.transact(() => {
         const groups = new GroupStore(log)
         const size = { bytes: 11, count: 1 }
-        groups.save(groups.open(acme), { set: { seats: 7 }, gone: new Set(), size }, MARCH_US + 2)
+        groups.save(groups.open(acme), { set: { seats: 7 }, unset: new Set(), size }, MARCH_US + 2)
         groups.flush()
       }),
     )

@@ -290,7 +290,7 @@ class ClickHousePrinter implements ExprPrinter {
       case 'fragment':
         return this.#members(expr) ?? this.#fragment(expr.pieces, expr.args)
       case 'aggregate':
-      case 'clock':
+      case 'local_time':
       case 'instant':
         throw new Error(`${expr.kind} is made by passes for DuckDB`)
     }

@@ -161,7 +161,10 @@ export function mapRelation(relation: Relation, onExpr: OnExpr, onRelation: OnRe
     case 'scan':
       return {
         ...relation,
-        clocks: relation.clocks.map((clock) => ({ ...clock, expr: onExpr(clock.expr) })),
+        local_times: relation.local_times.map((local_time) => ({
+          ...local_time,
+          expr: onExpr(local_time.expr),
+        })),
       }
     case 'cte_scan':
     case 'derived':
@@ -207,7 +210,7 @@ export function mapChildren(expr: ResolvedExpr, onExpr: OnExpr, onQuery: OnQuery
       return body === expr.body ? expr : { ...expr, body }
     }
     case 'property':
-    case 'clock':
+    case 'local_time':
     case 'item': {
       const of = onExpr(expr.of)
       return of === expr.of ? expr : { ...expr, of }

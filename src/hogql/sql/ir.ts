@@ -70,7 +70,11 @@ export type InstantExpr = {
   readonly type: Type
 }
 /** The local time of an instant in a zone: a naive timestamp that only occurs inside other expressions. */
-export type ClockOf = { readonly kind: 'clock'; readonly of: ResolvedExpr; readonly type: Type }
+export type LocalTimeExpr = {
+  readonly kind: 'local_time'
+  readonly of: ResolvedExpr
+  readonly type: Type
+}
 export type Subquery = {
   readonly kind: 'subquery'
   readonly form: 'exists' | 'rows' | 'scalar'
@@ -196,7 +200,7 @@ export type EngineAggregate =
 
 export type ResolvedExpr =
   | Apply
-  | ClockOf
+  | LocalTimeExpr
   | ColumnExpr
   | Aggregate
   | InstantExpr
@@ -286,7 +290,7 @@ export type Scan = {
   readonly table: EventForm | RelationName
   readonly project: ProjectGuard
   /** Local times computed beside the relation's columns, once per row, as `l<id>`. */
-  readonly clocks: readonly { readonly id: number; readonly expr: ResolvedExpr }[]
+  readonly local_times: readonly { readonly id: number; readonly expr: ResolvedExpr }[]
 }
 export type DerivedTable = {
   readonly kind: 'derived'

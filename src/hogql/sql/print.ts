@@ -141,12 +141,14 @@ class SqlPrinter {
     }
   }
 
-  #scan({ id, table, project, clocks }: Scan): string {
+  #scan({ id, table, project, local_times }: Scan): string {
     const guard = this.#parameters.project(project.project_id)
     const macro = this.#events.find(({ form }) => form === table)?.name ?? `${table}_of`
     const scan = `${macro}($${guard}::BIGINT) AS t${id}`
-    if (clocks.length === 0) return scan
-    const computed = clocks.map((clock) => `${this.#expr(clock.expr)} AS l${clock.id}`)
+    if (local_times.length === 0) return scan
+    const computed = local_times.map(
+      (local_time) => `${this.#expr(local_time.expr)} AS l${local_time.id}`,
+    )
     return `(SELECT t${id}.*, ${computed.join(', ')} FROM ${scan}) AS t${id}`
   }
 
@@ -184,7 +186,7 @@ class SqlPrinter {
       case 'subquery':
         return `${expr.form === 'exists' ? 'EXISTS ' : ''}(${this.#query(expr.query)})`
       case 'apply':
-      case 'clock':
+      case 'local_time':
       case 'instant':
       case 'property':
       case 'window':

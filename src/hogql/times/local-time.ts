@@ -5,7 +5,7 @@
 
 import { DAY_US } from '../../time.ts'
 import type { CompileContext } from '../context.ts'
-import type { ClockOf, InstantExpr, ResolvedExpr } from '../sql/ir.ts'
+import type { InstantExpr, LocalTimeExpr, ResolvedExpr } from '../sql/ir.ts'
 import { bind, bindInt, bindText, caseFragment, sql } from '../sql/sql-fragments.ts'
 import { DATE, dateTimeType, INT64, TRUTH, type Type, withNull } from '../types/types.ts'
 import { isBefore, isTimeValue, shiftBy, startOfTime, type TimeValue } from './relative-time.ts'
@@ -32,19 +32,19 @@ export function toLocal(instant: ResolvedExpr, context: CompileContext): Resolve
     const offset_s = offsetAtTime(zone, instant.value)
     return bind(shiftBy(instant.value, BigInt(offset_s) * 1_000_000n), type)
   }
-  return { kind: 'clock', of: instant, type }
+  return { kind: 'local_time', of: instant, type }
 }
 
 /** The range in which a result must be right; another condition excludes rows outside of it. */
 type Within = { readonly from_us: TimeValue | null; readonly until_us: TimeValue | null }
 
 /** Prints a local time: a CASE over offsets around now, the engine's ICU outside of that window. */
-export function printClock(
-  { of, type }: ClockOf,
+export function printLocalTime(
+  { of, type }: LocalTimeExpr,
   context: CompileContext,
   within: Within | null = null,
 ): ResolvedExpr {
-  if (type.kind !== 'datetime') throw new Error('a clock shows a datetime')
+  if (type.kind !== 'datetime') throw new Error('a local time is of a datetime')
   const zone = lookUpZone(type.timezone, context)
   const stretch = stretchOf(zone, within ?? { from_us: null, until_us: null })
   return readOnce(of, (at) =>

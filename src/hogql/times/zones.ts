@@ -32,36 +32,31 @@ export type Zone = {
 
 // A pure cache: the zone's rules are constants of the platform, and the key is name and year. Gain: reading a zone takes 2 ms of
 // processor time, about as long as compiling a query.
-const known = new Map<string, Zone>()
-/** All dates of a query are read around the same `now_us`; the key of `known` would take a tenth of an insight's time. */
-let last: { readonly now_us: bigint; readonly zone: Zone } | null = null
+const zones_by_year = new Map<string, Zone>()
+/** All dates of a query are read around the same `now_us`; the key of `zones_by_year` would take a tenth of an insight's time. */
+let last_found: { readonly now_us: bigint; readonly zone: Zone } | null = null
 
 /** Finds the offsets of a zone around `now_us`. Refuses names the platform does not know. */
 export function findZone(name: string, now_us: bigint): Zone {
-  if (last === null || last.now_us !== now_us || last.zone.name !== name)
-    last = { now_us, zone: findInYear(name, now_us) }
-  return last.zone
+  if (last_found === null || last_found.now_us !== now_us || last_found.zone.name !== name)
+    last_found = { now_us, zone: findInYear(name, now_us) }
+  return last_found.zone
 }
 
 function findInYear(name: string, now_us: bigint): Zone {
   const year = new Date(Number(now_us / 1000n)).getUTCFullYear()
   const key = `${name}/${year}`
-  const found = known.get(key)
+  const found = zones_by_year.get(key)
   if (found !== undefined) return found
   const zone = readZone(name, year)
-  if (known.size >= ZONES_MAX) known.clear()
-  known.set(key, zone)
+  if (zones_by_year.size >= ZONES_MAX) zones_by_year.clear()
+  zones_by_year.set(key, zone)
   return zone
 }
 
 /** The zone around the query's time. */
 export function lookUpZone(name: string, context: CompileContext): Zone {
-  return findZone(name, zonesAt(context))
-}
-
-/** An instant within a year of now that does not make the result depend on now. */
-function zonesAt(context: CompileContext): bigint {
-  return context.zones_us ?? context.now_us
+  return findZone(name, context.zones_us ?? context.now_us)
 }
 
 /** The query's `now`. */
@@ -170,12 +165,12 @@ export function offsetAtTime(zone: Zone, time: TimeValue): number {
 export function instantOfTime(zone: Zone, local: TimeValue): TimeValue {
   const local_us = microsecondsOf(local)
   const instant = shiftBy(local, instantOfLocal(zone, local_us) - local_us)
-  narrowToEra(zone, instant, (index) => doubtAround(zone, index))
+  narrowToEra(zone, instant, (index) => ambiguityAround(zone, index))
   return instant
 }
 
 /** The distance from an era's start within which a local time may be ambiguous or missing. */
-function doubtAround({ eras }: Zone, index: number): bigint {
+function ambiguityAround({ eras }: Zone, index: number): bigint {
   const [before, after] = [eras[index - 1], eras[index]]
   if (before === undefined || after === undefined) return 2n * DAY_US
   return 3n * BigInt(Math.abs(after.offset_s - before.offset_s)) * SECOND_US

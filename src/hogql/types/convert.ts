@@ -188,16 +188,12 @@ function mapText(
   { key, value }: Extract<Type, { kind: 'map' }>,
   context: CompileContext,
 ): ResolvedExpr {
-  const [of_key, of_value]: readonly ResolvedExpr[] = [
-    { kind: 'local', id: -75, type: key },
-    { kind: 'local', id: -76, type: value },
-  ]
+  const of_key: ResolvedExpr = { kind: 'local', id: -75, type: key }
+  const of_value: ResolvedExpr = { kind: 'local', id: -76, type: value }
   const keys =
-    sql`list_transform(map_keys(${expr}), lambda ${of_key ?? NULL_VALUE}: ${quotedText(of_key ?? NULL_VALUE, context)})`(
-      STRING,
-    )
+    sql`list_transform(map_keys(${expr}), lambda ${of_key}: ${quotedText(of_key, context)})`(STRING)
   const values =
-    sql`list_transform(map_values(${expr}), lambda ${of_value ?? NULL_VALUE}: ${quotedText(of_value ?? NULL_VALUE, context)})`(
+    sql`list_transform(map_values(${expr}), lambda ${of_value}: ${quotedText(of_value, context)})`(
       STRING,
     )
   return sql`('{' || array_to_string(list_transform(list_zip(${keys}, ${values}), lambda z: z[1] || ':' || z[2]), ',') || '}')`(

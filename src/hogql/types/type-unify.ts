@@ -23,44 +23,44 @@ import {
  */
 export function superType(types: readonly Type[]): Type {
   let common: Type = NOTHING
-  for (const type of types) common = meet(common, type)
+  for (const type of types) common = commonType(common, type)
   return common
 }
 
-function meet(left: Type, right: Type): Type {
+function commonType(left: Type, right: Type): Type {
   if (left === right) return left
   if (left.kind === 'null' || right.kind === 'null') {
     const known = left.kind === 'null' ? right : left
     return withNull(known, left.nullable || right.nullable)
   }
-  return withNull(meetPlain(left, right), left.nullable || right.nullable)
+  return withNull(commonNonNull(left, right), left.nullable || right.nullable)
 }
 
-function meetPlain(left: Type, right: Type): Type {
-  if (left.kind === 'int' && right.kind === 'int') return meetInts(left, right)
+function commonNonNull(left: Type, right: Type): Type {
+  if (left.kind === 'int' && right.kind === 'int') return commonInt(left, right)
   if (isNumeric(left) && isNumeric(right)) return left.kind === right.kind ? left : FLOAT64
   if (left.kind === 'datetime' && right.kind === 'datetime')
     return right.precision > left.precision ? { ...left, precision: right.precision } : left
   if (left.kind === 'array' && right.kind === 'array') {
-    return { kind: 'array', of: meet(left.of, right.of), nullable: false }
+    return { kind: 'array', of: commonType(left.of, right.of), nullable: false }
   }
   if (left.kind === 'tuple' && right.kind === 'tuple' && left.items.length === right.items.length) {
-    const items = left.items.map((item, index) => meet(item, right.items[index] ?? NOTHING))
+    const items = left.items.map((item, index) => commonType(item, right.items[index] ?? NOTHING))
     return { kind: 'tuple', items, nullable: false }
   }
   if (left.kind === 'map' && right.kind === 'map') {
     return {
       kind: 'map',
-      key: meet(left.key, right.key),
-      value: meet(left.value, right.value),
+      key: commonType(left.key, right.key),
+      value: commonType(left.value, right.value),
       nullable: false,
     }
   }
   if (left.kind === right.kind) return left
-  return meetKinds(left, right)
+  return commonOfKinds(left, right)
 }
 
-function meetKinds(left: Type, right: Type): Type {
+function commonOfKinds(left: Type, right: Type): Type {
   if (isBoolean(left) && isBoolean(right)) return { kind: 'truth', nullable: false }
   if (isBoolean(left) && isNumeric(right)) return right
   if (isNumeric(left) && isBoolean(right)) return left
@@ -70,7 +70,7 @@ function meetKinds(left: Type, right: Type): Type {
   return STRING
 }
 
-function meetInts(left: Type & { kind: 'int' }, right: Type & { kind: 'int' }): Type {
+function commonInt(left: Type & { kind: 'int' }, right: Type & { kind: 'int' }): Type {
   const bits = Math.max(left.bits, right.bits) as IntBits
   if (left.signed === right.signed) return intType(bits, left.signed)
   const unsigned = left.signed ? right : left

@@ -6,7 +6,7 @@
 
 import { ClockCache } from '../../storage/clock-cache.ts'
 import type { PersonProperties } from '../../storage/persons/person-store.ts'
-import type { NewNames } from '../threads/batch.ts'
+import type { NewNames } from '../threads/prepared-request.ts'
 import { NAME_LENGTH_MAX } from './definitions.ts'
 
 /** Projects in the cache. */

@@ -5,8 +5,8 @@ import type { CaptureProject } from '../../storage/control/project-tokens.ts'
 import type { PersonProperties } from '../../storage/persons/person-store.ts'
 import type { DropReason } from '../notes/counters.ts'
 import type { Warning } from '../notes/warnings.ts'
-import type { PreparedEvent } from '../threads/batch.ts'
 import type { CaptureLimits } from '../threads/messages.ts'
+import type { PreparedEvent } from '../threads/prepared-request.ts'
 import type { SentObject } from './requests.ts'
 
 /** Facts common to all events of a request. Times are µs since 1970 UTC. */

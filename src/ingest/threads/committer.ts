@@ -11,8 +11,8 @@ import {
   isFull,
 } from '../write/apply.ts'
 import { OverflowLimiter } from '../write/overflow-limiter.ts'
-import type { IngestLane, PreparedRequest } from './batch.ts'
-import { BatchDecoder, failureOf, refuseDeletedProject, stackOf } from './decode-batch.ts'
+import { CommitQueue } from './commit-queue.ts'
+import { DecodeQueue, failureOf, refuseDeletedProject, stackOf } from './decode-queue.ts'
 import { type DecodeContext, type DecodeJob, finishDecodeJob } from './decode-request.ts'
 import {
   HEADS_PER_TURN_MAX,
@@ -21,7 +21,6 @@ import {
   unpackEvents,
   unpackRest,
 } from './event-packing.ts'
-import { FairLane } from './fair-lane.ts'
 import {
   type CaptureRefusal,
   type CommittedAnswers,
@@ -30,6 +29,7 @@ import {
   refuseForFault,
   UNAVAILABLE,
 } from './messages.ts'
+import type { IngestLane, PreparedRequest } from './prepared-request.ts'
 import { RoundRobin } from './round-robin.ts'
 import { SlicedRequests } from './sliced-requests.ts'
 import { faultOf, type StorageFault } from './storage-faults.ts'
@@ -65,13 +65,13 @@ type CommitterContext = DecodeContext & {
 /** The queues of requests that are not answered yet. `turn` does a bounded amount of work on them. */
 export class Committer {
   readonly #context: CommitterContext
-  readonly #decoder: BatchDecoder
+  readonly #decoder: DecodeQueue
   readonly #overflow = new OverflowLimiter()
   readonly #sliced: SlicedRequests
-  readonly #lanes: Record<IngestLane, FairLane> = {
-    normal: new FairLane(),
-    demoted: new FairLane(),
-    historical: new FairLane(),
+  readonly #lanes: Record<IngestLane, CommitQueue> = {
+    normal: new CommitQueue(),
+    demoted: new CommitQueue(),
+    historical: new CommitQueue(),
   }
   /** The work beside normal requests: one piece per turn. */
   readonly #low_priority = new RoundRobin([
@@ -96,7 +96,7 @@ export class Committer {
 
   constructor(context: CommitterContext) {
     this.#context = context
-    this.#decoder = new BatchDecoder({
+    this.#decoder = new DecodeQueue({
       ...context,
       guesses_tokens: false,
       takeSlice: (job, is_last) => this.#takeSlice(job, is_last),
@@ -200,7 +200,7 @@ export class Committer {
   }
 
   #commitLane(
-    lane: FairLane,
+    lane: CommitQueue,
     events_max: number,
     isBlocked: (project_id: number) => boolean,
   ): void {

@@ -35,7 +35,7 @@ import { DedupWindow } from '../write/dedup-window.ts'
 import { deleteProjectSlice } from '../write/delete-project.ts'
 import { finishRemoval, type RemovalPosition, removeSlice } from '../write/event-removal.ts'
 import { Committer } from './committer.ts'
-import { stackOf } from './decode-batch.ts'
+import { stackOf } from './decode-queue.ts'
 import { ForwardedBatches } from './forwarded-batches.ts'
 import {
   type DataThreadSettings,

@@ -12,8 +12,8 @@ import { runPipeline } from '../pipeline/pipeline.ts'
 import type { ProjectPlugins } from '../pipeline/plugins.ts'
 import { type ParsedRequest, parseRequest, requireEventObject } from '../pipeline/requests.ts'
 import { movedProject, requireToken, unknownToken } from '../pipeline/token.ts'
-import type { PreparedEvent, PreparedRequest } from './batch.ts'
 import type { CaptureLimits, NumberedCapture } from './messages.ts'
+import type { PreparedEvent, PreparedRequest } from './prepared-request.ts'
 
 export type DecodeJob = {
   readonly id: number

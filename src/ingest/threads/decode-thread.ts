@@ -9,7 +9,7 @@ import { beginWork, nameWork, startHeartbeat } from '../../threads/this-thread.t
 import { DefinitionTracker } from '../notes/definition-tracker.ts'
 import { memoizeLocation } from '../pipeline/location.ts'
 import { ProjectPlugins } from '../pipeline/plugins.ts'
-import { BatchDecoder, failureOf, findRefusal } from './decode-batch.ts'
+import { DecodeQueue, failureOf, findRefusal } from './decode-queue.ts'
 import { type DecodeJob, finishDecodeJob } from './decode-request.ts'
 import { packInSlices, packSlice } from './event-packing.ts'
 import { readEntry } from './forwarded-entry.ts'
@@ -31,7 +31,7 @@ type DecodeThread = {
   readonly tokens: ProjectTokens
   readonly names: DefinitionTracker
   readonly plugins: ProjectPlugins
-  readonly decoder: BatchDecoder
+  readonly decoder: DecodeQueue
   readonly limits: CaptureLimits
   readonly to_data_thread: MessagePort
 }
@@ -98,7 +98,7 @@ function open({ settings, is_for_large, to_data_thread }: Opening): DecodeThread
   const tokens = new ProjectTokens(settings.data_dir)
   const names = new DefinitionTracker()
   const plugins = new ProjectPlugins(settings.data_dir)
-  const decoder = new BatchDecoder({
+  const decoder = new DecodeQueue({
     tokens,
     names,
     plugins,

@@ -4,7 +4,7 @@ import { pickAutomatic } from '../../identity/automatic-properties.ts'
 import type { PersonUpdate } from '../../identity/person.ts'
 import type { SliceTexts } from '../../storage/log/request-journal.ts'
 import type { PersonProperties } from '../../storage/persons/person-store.ts'
-import type { PreparedEvent, PreparedRequest } from './batch.ts'
+import type { PreparedEvent, PreparedRequest } from './prepared-request.ts'
 
 /**
  * A slice of a request's events. Two long texts are copied between threads many times faster than one object

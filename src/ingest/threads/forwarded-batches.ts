@@ -7,7 +7,6 @@ import { EdgePositions } from '../../storage/log/edge-positions.ts'
 import { insertOverrides } from '../../storage/persons/flag-rows.ts'
 import { beginWork, nameWork } from '../../threads/this-thread.ts'
 import { applyEvents, commit, finishRequest, type IngestStores, isFull } from '../write/apply.ts'
-import type { ForwardedEntry, PreparedEvent } from './batch.ts'
 import { HEADS_PER_TURN_MAX, type PackedEvents, unpackEvents } from './event-packing.ts'
 import { isLong, readEntry } from './forwarded-entry.ts'
 import {
@@ -20,6 +19,7 @@ import {
   refuseForFault,
   UNAVAILABLE,
 } from './messages.ts'
+import type { ForwardedEntry, PreparedEvent } from './prepared-request.ts'
 import type { StorageFault } from './storage-faults.ts'
 import { limitWork } from './work-time.ts'
 

@@ -12,9 +12,14 @@ import type { Warning } from '../notes/warnings.ts'
 import { CHAIN_LENGTH_MAX } from '../pipeline/elements.ts'
 import { GROUP_LENGTH_MAX, LARGE_CHANGES_LENGTH, limitChanges } from '../pipeline/person-steps.ts'
 import { cutText, EVENT_TEXT_LENGTH_MAX, propertyText } from '../pipeline/text.ts'
-import type { ForwardedEntry, ForwardedOverride, ForwardedRest, PreparedEvent } from './batch.ts'
 import { type PackedEventHead, unpackHeads } from './event-packing.ts'
 import type { CaptureLimits } from './messages.ts'
+import type {
+  ForwardedEntry,
+  ForwardedOverride,
+  ForwardedRest,
+  PreparedEvent,
+} from './prepared-request.ts'
 
 /** The events of a request as an edge stores them; `heads` and `texts` come from `packSlice`. */
 type EntryTexts = {

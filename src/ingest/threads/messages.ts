@@ -9,8 +9,8 @@ import type { ShippingStep } from '../../storage/log/shipments.ts'
 import type { CohortChange, OverrideRow } from '../../storage/persons/flag-rows.ts'
 import type { CommitTimings } from '../../threads/timings.ts'
 import type { PropertyTypeChange } from '../notes/definitions.ts'
-import type { ForwardedEntry } from './batch.ts'
 import type { PackedEvents, PackedSlice } from './event-packing.ts'
+import type { ForwardedEntry } from './prepared-request.ts'
 
 /** One HTTP request as the edge received it. `path` has no query string; missing headers are ''. */
 export type RawCapture = {

@@ -19,8 +19,7 @@ import {
   isFull,
 } from '../write/apply.ts'
 import type { OverflowLimiter } from '../write/overflow-limiter.ts'
-import type { PreparedEvent, PreparedRequest } from './batch.ts'
-import { failureOf, refuseDeletedProject } from './decode-batch.ts'
+import { failureOf, refuseDeletedProject } from './decode-queue.ts'
 import {
   HEADS_PER_TURN_MAX,
   type PackedRequestRest,
@@ -30,6 +29,7 @@ import {
   unpackRest,
 } from './event-packing.ts'
 import { type CaptureLimits, type NumberedAnswer, refuseForFault, UNAVAILABLE } from './messages.ts'
+import type { PreparedEvent, PreparedRequest } from './prepared-request.ts'
 import { RoundRobin } from './round-robin.ts'
 import type { StorageFault } from './storage-faults.ts'
 import { limitWork } from './work-time.ts'

@@ -18,8 +18,8 @@ import { formatUuid, makeUuid } from '../../uuid.ts'
 import { Counters } from '../notes/counters.ts'
 import { DefinitionNoter } from '../notes/definitions.ts'
 import { Warnings, type WarningType } from '../notes/warnings.ts'
-import type { PreparedEvent, PreparedRequest } from '../threads/batch.ts'
 import type { CaptureAnswer, CaptureLimits } from '../threads/messages.ts'
+import type { PreparedEvent, PreparedRequest } from '../threads/prepared-request.ts'
 
 /** The stores of events.db that a commit writes. */
 export type IngestStores = {

@@ -3,7 +3,7 @@
  */
 import { ClockCache } from '../../storage/clock-cache.ts'
 import type { Warning } from '../notes/warnings.ts'
-import type { PreparedEvent } from '../threads/batch.ts'
+import type { PreparedEvent } from '../threads/prepared-request.ts'
 
 /** Refill rate: events per second of one distinct id. */
 const RATE_PER_S = 100

@@ -25,7 +25,7 @@ export type InsightDateRange = {
   /** Whether its first bucket counts from its own beginning, even if `from_us` is later. */
   readonly has_whole_steps: boolean
   /** `date_from` is relative to now. */
-  readonly is_start_moving: boolean
+  readonly is_start_relative: boolean
 }
 
 /** The members of a query that determine its range. */
@@ -67,7 +67,7 @@ export function readRange(
     from_us: startOf(from, dates, options),
     to_us: endOf(input, dates, options),
     is_whole_weeks: isWholeWeeks(input.dateRange),
-    is_start_moving: from === null || from === '' || unit !== null,
+    is_start_relative: from === null || from === '' || unit !== null,
     has_whole_steps:
       options.is_exact !== true &&
       input.dateRange?.explicitDate !== true &&
@@ -230,8 +230,12 @@ export function isoLocal(at_us: bigint, dates: InsightDates): string {
 }
 
 /** The facts of a range that decide how long its answer is cached. */
-export function freshnessOf({ interval, to_us, is_start_moving }: InsightDateRange): InsightRange {
-  return { interval, ends_at_ms: Number(to_us / 1000n), is_start_moving }
+export function freshnessOf({
+  interval,
+  to_us,
+  is_start_relative,
+}: InsightDateRange): InsightRange {
+  return { interval, ends_at_ms: Number(to_us / 1000n), is_start_relative }
 }
 
 /** The same, for kinds that read long histories: their clients wait longer before they ask again. */

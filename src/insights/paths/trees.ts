@@ -109,10 +109,10 @@ const cteOf = (name: string, tree: SelectQuery) => ({
 /** The same steps with items' numbers; `before` is -1 at the first step. */
 function numberedSteps(request: PathsRequest): SelectQuery {
   const triples = call('arrayJoin', [call('triples_of', [field(['steps'])])])
-  return select`select actor_id, intDiv(toInt(told.1) % ${STEP_SIZE}, 2) as step,
-      toInt(told.1) % 2 = 1 as is_last, intDiv(toInt(told.1), ${STEP_SIZE}) as took_us,
-      toInt(told.3) as item, toInt(told.2) as before
-    from (select actor_id, ${alias(triples, 'told')} from ${foldedSteps(request)})`
+  return select`select actor_id, intDiv(toInt(numbers.1) % ${STEP_SIZE}, 2) as step,
+      toInt(numbers.1) % 2 = 1 as is_last, intDiv(toInt(numbers.1), ${STEP_SIZE}) as took_us,
+      toInt(numbers.3) as item, toInt(numbers.2) as before
+    from (select actor_id, ${alias(triples, 'numbers')} from ${foldedSteps(request)})`
 }
 
 /** Rows of `actor_id` and `steps`: three numbers each, see `js_path_steps`. */

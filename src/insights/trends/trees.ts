@@ -144,26 +144,30 @@ export function isAmongOthers(plan: TrendsPlan, texts: readonly Expr[]): Expr {
 
 /** The values with the largest sums, and the rest as one. */
 function rankedTree(plan: TrendsPlan, values: SelectQuery): SelectQuery {
-  const value_fields = plan.split.map((_, index) => field(['told', `split_${index}`]))
-  const ranked = plan.split.map((_, index) => field(['ranked', `split_${index}`]))
-  const same = allOf(
-    ...value_fields.map((name, index) => compare(ranked[index] ?? name, '==', name)),
+  const value_fields = plan.split.map((_, index) => field(['series_values', `split_${index}`]))
+  const is_largest = allOf(
+    ...value_fields.map((name, index) =>
+      compare(field(['largest_values', `split_${index}`]), '==', name),
+    ),
   )
   const shown_fields = value_fields.map((_, index) => field([`shown_${index}`]))
   const columns = value_fields.map((name, index) =>
-    alias(expr`if(isNull(ranked.total), ${constant(OTHER_VALUES)}, ${name})`, `shown_${index}`),
+    alias(
+      expr`if(isNull(largest_values.total), ${constant(OTHER_VALUES)}, ${name})`,
+      `shown_${index}`,
+    ),
   )
-  const bucket = plan.is_total ? [] : [field(['told', 'bucket'])]
-  const tree = select`with told as (select 1), ranked as (select 1)
-    select ${[...bucket, ...columns]}, sum(told.value) as value
-    from told left join ranked on ${same}
+  const bucket = plan.is_total ? [] : [field(['series_values', 'bucket'])]
+  const tree = select`with series_values as (select 1), largest_values as (select 1)
+    select ${[...bucket, ...columns]}, sum(series_values.value) as value
+    from series_values left join largest_values on ${is_largest}
     group by ${[...bucket, ...shown_fields]}`
-  const contents = { told: values, ranked: rankingTree(plan, joinOf(field(['told']))) }
+  const largest_values = rankingTree(plan, joinOf(field(['series_values'])))
   return {
     ...tree,
     ctes: tree.ctes.map((cte) => ({
       ...cte,
-      expr: cte.name === 'told' ? contents.told : contents.ranked,
+      expr: cte.name === 'series_values' ? values : largest_values,
     })),
   }
 }

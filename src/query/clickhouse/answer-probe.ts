@@ -27,10 +27,10 @@ export class AnswerProbe {
   start(): void {
     if (this.#is_trying) return
     this.#is_trying = true
-    void this.#tryOn()
+    void this.#tryUntilAnswered()
   }
 
-  async #tryOn(): Promise<void> {
+  async #tryUntilAnswered(): Promise<void> {
     while (!this.#leaving.aborted) {
       this.#has_failed = await this.#ask().then(
         () => false,

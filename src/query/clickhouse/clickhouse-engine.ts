@@ -22,7 +22,7 @@ import { whenAborted } from '../scheduling/abort-signal.ts'
 import { ProjectQueue, type QueueEntry } from '../scheduling/project-queue.ts'
 import { AnswerProbe } from './answer-probe.ts'
 import { refusalOf } from './clickhouse-refusals.ts'
-import { FOLD_LIMITS, GATHER_SETTINGS, GatheredRoom, gatherFiles } from './gathered-files.ts'
+import { FOLD_LIMITS, GATHER_SETTINGS, GatherSpill, gatherFiles } from './gathered-files.ts'
 import { type RowReading, rowReading } from './row-texts.ts'
 import { tableFilters } from './table-filters.ts'
 import { type ClickHouseLog, UnansweredLog } from './unanswered-log.ts'
@@ -98,7 +98,7 @@ const KILL_AFTER_MS = 2000
 /** The time limit of the query that probes ClickHouse. */
 const PROBE_MS = 10_000
 /** Queries that may run beyond `running_max` when none of their project does. */
-const GUESTS_MAX = 1
+const EXTRA_MAX = 1
 const PART_LENGTH = 256 * 1024
 const EXCEPTION_LENGTH_MAX = 16_384
 const PLAN_BYTES_MAX = MIB
@@ -107,16 +107,16 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'run'> {
   readonly #options: ClickHouseEngineOptions
   readonly #queue: ProjectQueue<QueuedRun>
   readonly #leaving = new AbortController()
-  readonly #room: GatheredRoom
+  readonly #spill: GatherSpill
   readonly #unanswered: UnansweredLog
   readonly #probe: AnswerProbe
   #last_id = 0
 
   constructor(options: ClickHouseEngineOptions) {
     this.#options = options
-    this.#queue = new ProjectQueue({ ...options.limits, guests_max: GUESTS_MAX })
+    this.#queue = new ProjectQueue({ ...options.limits, extra_max: EXTRA_MAX })
     const { data_dir, limits } = options
-    this.#room = new GatheredRoom({ data_dir, spill_mb: limits.spill_mb })
+    this.#spill = new GatherSpill({ data_dir, spill_mb: limits.spill_mb })
     this.#unanswered = new UnansweredLog(options.log)
     this.#probe = new AnswerProbe(() => this.#askForNothing(), this.#leaving.signal)
   }
@@ -200,7 +200,7 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'run'> {
     if (file_statement === undefined)
       throw new Refusal(
         'invalid_input',
-        'A type of the columns has no form in such a file of ClickHouse. RunInEngine for CSV or NDJSON.',
+        'A type of the columns has no form in such a file of ClickHouse. Ask for CSV or NDJSON.',
       )
     const written = { ...query, ...file_statement, gathers: [{ sql, values }] }
     return this.#askFiles(written, options, { stop, gather_limits: {} })
@@ -223,7 +223,7 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'run'> {
         http_write_exception_in_output_format: Number(form.has_exceptions),
       },
     }
-    return await this.#sending(statement, query.project_id, stop, async (response) => {
+    return await this.#send(statement, query.project_id, stop, async (response) => {
       const begun_at = performance.now()
       const answer = new AnswerRows(query, options, result_bytes_max)
       // Leaving the loop early ends the connection, and with it the query.
@@ -250,7 +250,7 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'run'> {
     for (const gather of gathers) {
       const statement = this.#statement(query, gather, options.timeout_ms)
       const sent = { ...statement, sql: `EXPLAIN ${gather.sql} FORMAT TSVRaw` }
-      const plan = await this.#sending(sent, project_id, stop, (response) =>
+      const plan = await this.#send(sent, project_id, stop, (response) =>
         readAtMost(response, PLAN_BYTES_MAX),
       )
       rows.push(['plan', plan?.toString() ?? ''])
@@ -268,7 +268,7 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'run'> {
   ): Promise<WorkerAnswer> {
     const { folding, data_dir } = this.#options
     const ends_at = performance.now() + options.timeout_ms
-    const place = { data_dir, room: this.#room }
+    const place = { data_dir, spill: this.#spill }
     const files = await gatherFiles(query, place, (gather, write) => {
       const statement = this.#statement(query, gather, options.timeout_ms)
       const sent = {
@@ -280,7 +280,7 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'run'> {
           ...gather_limits,
         },
       }
-      return this.#sending(sent, query.project_id, stop, write)
+      return this.#send(sent, query.project_id, stop, write)
     })
     try {
       const { onPart } = options
@@ -302,7 +302,7 @@ export class ClickHouseEngine implements Pick<QueryEngine, 'run'> {
   }
 
   /** Sends a statement and reads its answer; ClickHouse ends it when `stop` does. */
-  async #sending<Answer>(
+  async #send<Answer>(
     statement: ClickHouseStatement,
     project_id: number,
     stop: AbortSignal,

@@ -46,9 +46,9 @@ const MISFITS: ReadonlySet<number> = new Set([
 ])
 
 const DETAILS: Partial<Record<ErrorCode, string>> = {
-  query_memory: 'The query needs more memory than it may use. RunInEngine for less at a time.',
+  query_memory: 'The query needs more memory than it may use. Ask for less at a time.',
   query_timeout: 'The query took longer than it may.',
-  query_too_large: 'The query reads or answers more than it may. RunInEngine for less at a time.',
+  query_too_large: 'The query reads or answers more than it may. Ask for less at a time.',
   throttled: 'Too many queries are running. Try again soon.',
 }
 
@@ -97,7 +97,7 @@ export function refusalOf(error: unknown): Error {
   if (message.includes(FORM_TOO_LARGE))
     return new Refusal(
       'query_too_large',
-      'The query has more different texts than ClickHouse takes, a thousand as a rule. RunInEngine for less at a time.',
+      'The query has more different texts than ClickHouse takes, a thousand as a rule. Ask for less at a time.',
     )
   const known = message.includes(FROM_SHARD) ? 'storage_unavailable' : MEANINGS.get(code)
   if (known === 'query_cancelled') return refuseCancelled()

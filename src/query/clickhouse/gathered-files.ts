@@ -38,7 +38,7 @@ const END_BYTES = 16_384
 const LOOK_BYTES = 8 * MIB
 
 /** Counts the bytes of all gathered files: a project's whole table may be asked for, and the log needs the disk too. */
-export class GatheredRoom {
+export class GatherSpill {
   readonly #limits: SpillLimits
   #taken = 0
   #looked_at = 0
@@ -78,7 +78,7 @@ type SendGather = (
  */
 export async function gatherFiles(
   { gathers = [], ...query }: WorkerQuery,
-  { data_dir, room }: { readonly data_dir: string; readonly room: GatheredRoom },
+  { data_dir, spill }: { readonly data_dir: string; readonly spill: GatherSpill },
   send: SendGather,
 ): Promise<QueryOfFiles> {
   const folder = gatheredFolder(data_dir, query.project_id)
@@ -87,11 +87,11 @@ export async function gatherFiles(
   let taken = 0
   const take = (bytes: number): void => {
     taken += bytes
-    room.take(bytes)
+    spill.take(bytes)
   }
   const remove = (): void => {
     for (const path of paths) rmSync(path, { force: true })
-    room.release(taken)
+    spill.release(taken)
     taken = 0
   }
   mkdirSync(folder, { recursive: true })

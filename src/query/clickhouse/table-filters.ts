@@ -1,4 +1,4 @@
-/** A second wall around a project's rows: filters that the server adds to its tables, whatever a statement says. */
+/** Filters by project that ClickHouse adds to each table itself, in case a statement had none. */
 
 /** The tables with rows of several projects. */
 const TABLES: readonly string[] = [

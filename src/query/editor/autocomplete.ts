@@ -1,10 +1,11 @@
 /** HogQLAutocomplete: suggests tables, fields, properties, events and functions at a position in a text. */
+
 import type { HogQLAutocomplete } from '../../contract/analytics/editor.ts'
 import { refuseMember } from '../../errors.ts'
 import { functionNames } from '../../hogql/functions/registry.ts'
 import { macroNames } from '../../hogql/resolve/calls/hogql-macros.ts'
 import {
-  type CatalogueFields,
+  type CatalogFields,
   findTableFields,
   hasTableField,
   quotedName,
@@ -12,6 +13,7 @@ import {
 } from './catalog.ts'
 import { type EditorContext, groupTypesOf, ownerOf } from './editor-context.ts'
 import { type EditorScope, readScope, type ScopeTable } from './scope.ts'
+import { sourceText } from './text-facts.ts'
 
 /** One suggestion, in the shape of the API. */
 type Suggestion = {
@@ -65,14 +67,6 @@ function scopeOf({
   return { ...scope, tables, ctes: source?.ctes ?? [], wants_table: false }
 }
 
-const WRAPPED_MAX = 3
-
-function sourceText(source: unknown, depth = 0): string | null {
-  if (typeof source !== 'object' || source === null || depth > WRAPPED_MAX) return null
-  if ('source' in source) return sourceText(source.source, depth + 1)
-  return 'query' in source && typeof source.query === 'string' ? source.query : null
-}
-
 function suggestionsAt(
   scope: EditorScope,
   { globals, language }: HogQLAutocomplete,
@@ -121,10 +115,10 @@ function columnsOf({ table, columns }: ScopeTable, context: EditorContext): read
   return suggestFields(fieldsOf(table, context))
 }
 
-const fieldsOf = (table: string, context: EditorContext): CatalogueFields =>
+const fieldsOf = (table: string, context: EditorContext): CatalogFields =>
   findTableFields(table, groupTypesOf(context)) ?? new Map()
 
-function suggestFields(fields: CatalogueFields): readonly Suggestion[] {
+function suggestFields(fields: CatalogFields): readonly Suggestion[] {
   return [...fields.values()].map(({ name, type }) => ({
     ...suggest(name, 'Variable'),
     detail: DETAILS[type] ?? 'Unknown',

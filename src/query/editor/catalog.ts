@@ -24,7 +24,7 @@ type FieldType =
   | 'unknown'
   | 'virtual_table'
 
-export type CatalogueField = {
+export type CatalogField = {
   readonly name: string
   readonly type: FieldType
   /** The table of a joined row (`person`); null for values. */
@@ -34,10 +34,10 @@ export type CatalogueField = {
   /** The field that this one is another name of; null for others. */
   readonly chain: readonly string[] | null
   /** Reads the fields of a nested row; lazy, because rows nest in a circle. */
-  readonly readFields: () => CatalogueFields
+  readonly readFields: () => CatalogFields
 }
 
-export type CatalogueFields = ReadonlyMap<string, CatalogueField>
+export type CatalogFields = ReadonlyMap<string, CatalogField>
 
 const NO_FIELDS = {
   table: null,
@@ -67,10 +67,7 @@ export function tableNames(): readonly string[] {
 export type EventGroupTypes = ReadonlyMap<string, number>
 
 /** Finds the fields of a table; null for an unknown table. */
-export function findTableFields(
-  name: string,
-  group_types: EventGroupTypes,
-): CatalogueFields | null {
+export function findTableFields(name: string, group_types: EventGroupTypes): CatalogFields | null {
   const fields = findOwnFields(name)
   return fields !== null && name === 'events' ? withGroupTypes(fields, group_types) : fields
 }
@@ -79,9 +76,9 @@ export function findTableFields(
  * The fields of every table that was asked for, since no project changes them: the schema of all tables takes 1 ms of
  * processor time instead of 107, and an editor asks for it each time that it opens.
  */
-const fields_by_table = new Map<string, CatalogueFields>()
+const fields_by_table = new Map<string, CatalogFields>()
 
-function findOwnFields(name: string): CatalogueFields | null {
+function findOwnFields(name: string): CatalogFields | null {
   const known = fields_by_table.get(name)
   if (known !== undefined) return known
   const table = TABLES.get(name)
@@ -93,7 +90,7 @@ function findOwnFields(name: string): CatalogueFields | null {
 }
 
 /** Adds the group types whose names are free, as the compiler resolves them. */
-function withGroupTypes(fields: CatalogueFields, group_types: EventGroupTypes): CatalogueFields {
+function withGroupTypes(fields: CatalogFields, group_types: EventGroupTypes): CatalogFields {
   const named = new Map(fields)
   for (const [name, index] of group_types) {
     const row = fields.get(`group_${index}`)
@@ -111,7 +108,7 @@ export function hasTableField(table: string, name: string, group_types: EventGro
 }
 
 /** Reads the fields of a table from the columns of `select *`. */
-function starFields(name: string): CatalogueFields {
+function starFields(name: string): CatalogFields {
   const all = select`select * from ${field(name.split('.'))}`
   const { columns, types } = compileSelect(all, TYPING_CONTEXT)
   return new Map(
@@ -124,10 +121,10 @@ function starFields(name: string): CatalogueFields {
 
 type CatalogPosition = { readonly table: string; readonly path: readonly string[] }
 
-function readFields(fields: TableFields, { table, path }: CatalogPosition): CatalogueFields {
+function readFields(fields: TableFields, { table, path }: CatalogPosition): CatalogFields {
   const values = Object.keys(fields).filter((name) => fields[name]?.kind === 'value')
   const types = typesOf(values, { table, path })
-  const read = Object.entries(fields).map(([name, definition]): [string, CatalogueField] => {
+  const read = Object.entries(fields).map(([name, definition]): [string, CatalogField] => {
     if (definition.kind === 'value') {
       return [name, { name, type: types.get(name) ?? 'unknown', ...NO_FIELDS }]
     }

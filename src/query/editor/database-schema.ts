@@ -1,7 +1,7 @@
 /** DatabaseSchemaQuery: every table and field that queries may name. */
 import {
-  type CatalogueField,
-  type CatalogueFields,
+  type CatalogField,
+  type CatalogFields,
   findTableFields,
   quotedName,
   tableNames,
@@ -9,7 +9,7 @@ import {
 import { type EditorContext, groupTypesOf } from './editor-context.ts'
 
 /**
- * Answers the whole catalogue, which is the same for every project but for its group types; there are no joins but those of
+ * Answers the whole catalog, which is the same for every project but for its group types; there are no joins but those of
  * the fields. Table by table, so that other requests need not wait for all of it.
  */
 export async function readDatabaseSchema(_query: object, context: EditorContext): Promise<object> {
@@ -23,11 +23,11 @@ export async function readDatabaseSchema(_query: object, context: EditorContext)
   return { tables, joins: [] }
 }
 
-function shownFields(fields: CatalogueFields): object {
+function shownFields(fields: CatalogFields): object {
   return Object.fromEntries([...fields.values()].map((field) => [field.name, shownField(field)]))
 }
 
-function shownField({ name, type, table, field_names, chain }: CatalogueField): object {
+function shownField({ name, type, table, field_names, chain }: CatalogField): object {
   const value = { name, hogql_value: quotedName(name), type, schema_valid: true }
   if (chain !== null) return { ...value, chain }
   if (field_names.length === 0) return value

@@ -10,8 +10,8 @@ import {
   type MetadataNotice,
   type NamedProperty,
   readFacts,
+  sourceText,
   type TextFacts,
-  textOf,
 } from './text-facts.ts'
 
 /** Answers a query; an invalid text is an answer with errors, not a refusal. */
@@ -32,7 +32,7 @@ const INLINE_TRY: CompileBudget = { work_max: 400, nodes_max: 400 }
 
 async function factsOf(sent_query: HogQLMetadata, context: EditorContext): Promise<TextFacts> {
   const { query, sourceQuery } = sent_query
-  const source = textOf(sourceQuery)
+  const source = sourceText(sourceQuery)
   const text = `${query}\n${source ?? ''}`
   const { now } = context
   try {

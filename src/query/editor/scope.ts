@@ -41,10 +41,10 @@ export function readScope(text: string, at: number, cursor: number): EditorScope
   const quoted = tokens.find(({ kind, start, end }) => kind === 'string' && start < at && at <= end)
   const segment = selectAround(tokens, at)
   const chain = quoted === undefined ? chainBefore(text, before) : []
-  const caller = before.at(-1 - 2 * chain.length)?.key ?? ''
+  const keyword = before.at(-1 - 2 * chain.length)?.key ?? ''
   return {
     chain,
-    wants_table: quoted === undefined && TABLE_WORDS.has(caller),
+    wants_table: quoted === undefined && TABLE_WORDS.has(keyword),
     text_of: quoted === undefined ? null : comparedWith(text, before),
     tables: tablesOf(text, segment),
     ctes: ctesOf(text, tokens),

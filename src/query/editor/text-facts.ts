@@ -79,9 +79,9 @@ export function readFacts(
 }
 
 /** Finds the text of a HogQL source inside its display wrappers; null for other kinds. */
-export function textOf(source: unknown, depth = 0): string | null {
+export function sourceText(source: unknown, depth = 0): string | null {
   if (typeof source !== 'object' || source === null || depth > WRAPPED_MAX) return null
-  if ('source' in source) return textOf(source.source, depth + 1)
+  if ('source' in source) return sourceText(source.source, depth + 1)
   return 'query' in source && typeof source.query === 'string' ? source.query : null
 }
 
@@ -174,7 +174,7 @@ function treeOf({ language, query, sourceQuery }: SentText): Select {
 /** Wraps an expression in a query over its source, or over events. */
 function withExpression(expr: Expr, source: object | null | undefined): Select {
   const events = select`select 1 from events`
-  const text = textOf(source)
+  const text = sourceText(source)
   const tree = text === null ? null : parseSelect(text)
   return { ...(tree?.kind === 'SelectQuery' ? tree : events), select: [expr], order_by: [] }
 }

@@ -3,7 +3,6 @@ import { Refusal } from '../../errors.ts'
 import type { Confinement } from '../../storage/process/confinement/confine.ts'
 import { outsideRequests } from '../../threads/this-thread.ts'
 import { ProjectQueue } from '../scheduling/project-queue.ts'
-import { ProjectBackoff } from './backoff.ts'
 import {
   cannotStart,
   ENGINE_EXHAUSTED,
@@ -20,6 +19,7 @@ import {
   refuseUnopened,
   stopping,
 } from './engine-refusals.ts'
+import { ProjectBackOff } from './project-back-off.ts'
 import type {
   FromQueryProcess,
   QueryProgressCounts,
@@ -88,7 +88,7 @@ const PREPARE_TIME_MS = 1000
 /** The spilled bytes are added up this often while queries run. */
 const SPILL_WATCH_MS = 250
 /** Queries that may run beyond `running_max` where no other query of their project runs. */
-const GUESTS_MAX = 1
+const EXTRA_MAX = 1
 /** Projects open in the worker at a time: each has a DuckDB instance with threads and tables. */
 const PROJECTS_MAX = 16
 const SPARE_SLOTS = 256
@@ -119,7 +119,7 @@ export class QueryEngine {
   readonly #calls = new WorkerCalls()
   #children = 0
   #confinement: Confinement = { landlock: 0, seccomp: false }
-  readonly #backoff = new ProjectBackoff(() => performance.now())
+  readonly #back_off = new ProjectBackOff(() => performance.now())
   readonly #ended = new Map<string, number>()
   #opening_failures = 0
   /** Projects refused since the last answer because new workers could not open them. */
@@ -130,7 +130,7 @@ export class QueryEngine {
 
   constructor({ data_dir, settings, log, ...others }: EngineOptions) {
     // Queries in draining and trial workers do not count against `running_max`.
-    this.#queue = new ProjectQueue({ ...settings, guests_max: GUESTS_MAX }, ({ worker }) => {
+    this.#queue = new ProjectQueue({ ...settings, extra_max: EXTRA_MAX }, ({ worker }) => {
       return worker === this.#serving.worker
     })
     this.#log = log
@@ -144,7 +144,7 @@ export class QueryEngine {
       spare_slots: others.spare_slots ?? SPARE_SLOTS,
       is_confined: others.is_confined ?? true,
       // One call per query for DuckDB, and one for reading the event log.
-      blocking_calls_max: 2 * (settings.running_max + GUESTS_MAX),
+      blocking_calls_max: 2 * (settings.running_max + EXTRA_MAX),
     }
     this.#spill_watch = setInterval(() => this.#watchSpilling(), SPILL_WATCH_MS)
     this.#spill_watch.unref()
@@ -211,7 +211,7 @@ export class QueryEngine {
     const is_full = this.#queue.isFull(project_id)
     if (is_full && options.is_background !== true) return Promise.reject(refuseFullQueue())
     if (this.#serving.is_given_up) return Promise.reject(cannotStart())
-    const wait_ms = this.#backoff.waitMs(project_id)
+    const wait_ms = this.#back_off.waitMs(project_id)
     if (wait_ms > 0 && options.is_background !== true)
       return Promise.reject(refuseInBackOff(wait_ms))
     const { promise, resolve, reject } = Promise.withResolvers<WorkerAnswer>()
@@ -283,7 +283,7 @@ export class QueryEngine {
   #begin(): void {
     if (this.#is_closing) return
     this.#replaceWorn()
-    const mayBegin = ({ project_id }: QueuedQuery) => this.#backoff.waitMs(project_id) === 0
+    const mayBegin = ({ project_id }: QueuedQuery) => this.#back_off.waitMs(project_id) === 0
     this.#trials.begin(mayBegin)
     const serving = this.#serving.worker
     if (serving === null) return
@@ -391,7 +391,7 @@ export class QueryEngine {
 
   /** Puts a project into exponential back-off, including its waiting queries. */
   #strike(project_id: number): void {
-    const wait_ms = this.#backoff.strike(project_id)
+    const wait_ms = this.#back_off.strike(project_id)
     this.#spares.want()
     this.#log.warn({ project_id, wait_ms }, 'a project waits: its query ended the query process')
     // A timer may fire a fraction of a millisecond early.

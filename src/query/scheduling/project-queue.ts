@@ -1,4 +1,4 @@
-/** The one waiting structure of queries: a queue with a limit of running entries, fair between projects. */
+/** A queue with a limit of running entries, fair between projects: queries wait in no other structure. */
 
 export type QueueEntry = { readonly id: number; readonly project_id: number }
 
@@ -6,7 +6,7 @@ type QueueLimits = {
   readonly running_max: number
   readonly waiting_max: number
   /** Entries that may run beyond `running_max` when none of their project runs: no project keeps the others waiting. */
-  readonly guests_max?: number
+  readonly extra_max?: number
 }
 
 /** Entries wait until `takeNext` begins them, and run until `remove`. */
@@ -62,7 +62,7 @@ export class ProjectQueue<Entry extends QueueEntry> {
 
   /** Begins the oldest entry of the project with the fewest running ones; null when none may begin now. */
   takeNext(mayBegin: (entry: Entry) => boolean = () => true): Entry | null {
-    const { running_max, guests_max = 0 } = this.#limits
+    const { running_max, extra_max = 0 } = this.#limits
     const load = new Map<number, number>()
     const placed = this.running.filter(this.#takesPlace)
     for (const { project_id } of placed) load.set(project_id, (load.get(project_id) ?? 0) + 1)
@@ -74,7 +74,7 @@ export class ProjectQueue<Entry extends QueueEntry> {
         null,
       )
     if (next === null) return null
-    const room = loadOf(next) === 0 ? running_max + guests_max : running_max
+    const room = loadOf(next) === 0 ? running_max + extra_max : running_max
     if (placed.length >= room) return null
     this.begin(next)
     return next

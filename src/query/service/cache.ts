@@ -135,7 +135,7 @@ export class AnswerCache {
   }
 
   /** Writes the noted uses once there is a batch of them. */
-  flushMany(): void {
+  flushWhenMany(): void {
     if (this.#used.size >= USES_BATCH) this.flush()
   }
 

@@ -3,7 +3,7 @@
 import type { PreparedQuery } from '../kinds/prepared-query.ts'
 import type { ComputedAnswer } from './cache.ts'
 import { maxAgeMs } from './refresh.ts'
-import { type QueryProgress, type QueryStatus, statusText } from './status.ts'
+import { isoTime, type QueryProgress, type QueryStatus, statusText } from './status.ts'
 
 /** The time that a client should wait before it requests a newer answer, unless its kind has another. */
 const CLIENT_WAIT_MS = 60_000
@@ -103,8 +103,4 @@ export function statusBody(
 
 function withResults(status_text: string): string {
   return `${status_text.slice(0, -1)},"results":null}`
-}
-
-function isoTime(time_ms: number): string {
-  return new Date(time_ms).toISOString()
 }

@@ -74,7 +74,7 @@ export type Freshness = {
   /** The end of the query's time range, milliseconds since 1970; null when it has none. */
   readonly ends_at_ms: number | null
   /** Whether the range begins at another time later, as `-7d` does. */
-  readonly is_start_moving?: boolean
+  readonly is_start_relative?: boolean
   /** The time that a client should wait before it asks again; missing for the usual one. */
   readonly client_wait_ms?: number
   /** Whether another end is in the same interval of the time axis; for ranges that may move. */
@@ -114,7 +114,7 @@ export function actionOf(mode: RefreshMode, state: CacheState): RefreshAction {
  */
 export function maxAgeMs(
   mode: RefreshMode,
-  { interval, ends_at_ms, is_start_moving = false, isSameStep }: Freshness,
+  { interval, ends_at_ms, is_start_relative = false, isSameStep }: Freshness,
   answer: AnswerTimes | null,
 ): number {
   const { max_age } = ruleOf(mode)
@@ -124,7 +124,7 @@ export function maxAgeMs(
   if (answer === null || then_ms === null || ends_at_ms === null) return usual_ms
   if (then_ms === ends_at_ms) {
     const is_over = then_ms < answer.last_refresh_ms - LATE_MS
-    return is_over && !is_start_moving ? Math.max(usual_ms, PAST_MS) : usual_ms
+    return is_over && !is_start_relative ? Math.max(usual_ms, PAST_MS) : usual_ms
   }
   const is_same = !CALENDAR_INTERVALS.has(interval) || (isSameStep?.(then_ms) ?? true)
   return is_same ? usual_ms : 0

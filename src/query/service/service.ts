@@ -144,10 +144,10 @@ export class QueryService {
   /** Answers with a whole response body. Refuses what the query's kind and the engine refuse, and `throttled`. */
   async answer(query: PreparedQuery, how: QueryRequestOptions): Promise<ServiceBody> {
     if (this.#is_closed) throw stopping()
-    const known = this.#findEarlier(query, how)
-    return known === null
+    const earlier = this.#findEarlier(query, how)
+    return earlier === null
       ? joinParts(await this.answerInParts(query, how))
-      : this.#statusBody(known)
+      : this.#statusBody(earlier)
   }
 
   /**
@@ -290,7 +290,7 @@ export class QueryService {
     const { project_id, cache_key } = query
     const answer = this.#cache.find(project_id, cache_key, this.#now().getTime())
     if (answer === null) throw new Error('an answer left the cache between two reads')
-    this.#tryCache(() => this.#cache.flushMany())
+    this.#tryCache(() => this.#cache.flushWhenMany())
     return status === null
       ? cachedAnswerParts(query, answer)
       : answerParts(query, answer, { is_cached: true, status })
@@ -393,9 +393,9 @@ export class QueryService {
       compute: async (now, { signal, onBegin }) => {
         this.#timings.query_waits.with(lane).record(secondsSince(scheduled_ms))
         span?.addPart('query wait', scheduled_ms, { 'tidemark.lane': lane })
-        const run: RunQuery = async (before) => {
+        const run: RunQuery = async (statement) => {
           const limits = { timeout_ms, signal, onBegin, is_background }
-          const answer = await this.#engine.run(before, limits)
+          const answer = await this.#engine.run(statement, limits)
           resumeWork()
           return answer
         }

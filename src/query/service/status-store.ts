@@ -49,8 +49,8 @@ export class StatusStore {
   /** Stores the status of a new query, and returns it. */
   add(status: QueryStatus): QueryStatus {
     this.#write(status, null)
-    this.#sweep(status.start_ms)
-    this.#limit(status)
+    this.#deleteExpired(status.start_ms)
+    this.#evict(status)
     return status
   }
 
@@ -70,7 +70,7 @@ export class StatusStore {
     const moved = changeStatus(status, event, now_ms)
     if (moved === null) this.#delete(status)
     else if (moved !== status) this.#write(moved, results ?? null)
-    this.#limit(moved)
+    this.#evict(moved)
     return moved
   }
 
@@ -83,7 +83,7 @@ export class StatusStore {
       const status: QueryStatus = JSON.parse(row.status)
       this.move(status, { kind: 'restart' }, now_ms)
     }
-    this.#sweep(now_ms)
+    this.#deleteExpired(now_ms)
   }
 
   /** Deletes the finished queries about a project, because its stored events have changed. */
@@ -140,7 +140,7 @@ export class StatusStore {
     this.#byte_count -= deleted?.byte_count ?? 0
   }
 
-  #sweep(now_ms: number): void {
+  #deleteExpired(now_ms: number): void {
     const expired = this.#db
       .query<{ byte_count: number }, [number]>(
         `delete from statuses where expiration_ms <= ? and state in ('finished', 'failed')
@@ -151,7 +151,7 @@ export class StatusStore {
   }
 
   /** Deletes ended queries beyond the limit; the newest stays, however large, because its caller has not read it yet. */
-  #limit(newest: QueryStatus | null): void {
+  #evict(newest: QueryStatus | null): void {
     while (this.#byte_count > this.#bytes_max) {
       const oldest = this.#db
         .query<StatusRow, [string]>(

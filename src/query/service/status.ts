@@ -162,6 +162,7 @@ export function isComplete({ state }: QueryStatus): boolean {
   return state === 'finished' || state === 'failed'
 }
 
-function isoTime(time_ms: number | null): string | null {
+/** Prints a time as ISO 8601. */
+export function isoTime(time_ms: number | null): string | null {
   return time_ms === null ? null : new Date(time_ms).toISOString()
 }

@@ -100,7 +100,7 @@ export class QueryDispatcher {
     } catch (error) {
       // The next query checks the project's files, and names the damaged one.
       if (isFileDamage(error)) this.#projects.reopen(query.project_id)
-      const { code, detail } = engineRefusal(error, was_scarce || this.#isSharedOut())
+      const { code, detail } = engineRefusal(error, was_scarce || this.#isUsedUpBySeveral())
       this.#send({ kind: 'refused', id, code, detail })
     } finally {
       this.#running.delete(id)
@@ -116,7 +116,7 @@ export class QueryDispatcher {
   }
 
   /** True when several queries run and the address space is used up: any of them may have taken it. */
-  #isSharedOut(): boolean {
+  #isUsedUpBySeveral(): boolean {
     this.#measureAddresses()
     return this.#running.size > 1 && this.#share_left < WORN_SHARE
   }

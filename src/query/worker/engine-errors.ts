@@ -22,7 +22,7 @@ const FILE_DAMAGES = [
 ] as const
 
 /** The error code by the beginning of DuckDB's message. */
-const MEANINGS: readonly (readonly [beginning: string, code: ErrorCode])[] = [
+const CODES: readonly (readonly [beginning: string, code: ErrorCode])[] = [
   // The message when `max_temp_directory_size` is reached.
   ['Out of Memory Error: failed to offload data block', 'query_too_large'],
   ['Out of Memory Error', 'query_memory'],
@@ -52,7 +52,7 @@ const DETAILS: Partial<Record<ErrorCode, string>> = {
 const OUT_OF_RANGE = 'A number or a time of the query goes beyond the range of its type.'
 
 /** Details that replace DuckDB's message, by its beginning, where the message would not help a caller. */
-const WORDS: readonly (readonly [beginning: string, detail: string])[] = [
+const OWN_DETAILS: readonly (readonly [beginning: string, detail: string])[] = [
   ['Out of Range Error', OUT_OF_RANGE],
   ['micros out of int64 range', 'A time of the query is out of range.'],
   ['days out of int32 range', 'A date of the query is out of range.'],
@@ -105,7 +105,8 @@ export function openingError(error: unknown): unknown {
   }
   const message = errorMessage(error)
   const code = codeOf(message)
-  const is_passing = code === 'storage_unavailable' || FAULTS.some((it) => message.startsWith(it))
+  const is_passing =
+    code === 'storage_unavailable' || FAULTS.some((beginning) => message.startsWith(beginning))
   return is_passing ? error : new OpeningFailed(message)
 }
 
@@ -142,15 +143,15 @@ export function engineRefusal(error: unknown, is_worn = false): WorkerRefusal {
   if (FAULTS.some((fault) => message.startsWith(fault)))
     return { code: ENGINE_FAULT, detail: message }
   const code = codeOf(message)
-  const is_exhausted = EXHAUSTED.some((it) => message.startsWith(it))
+  const is_exhausted = EXHAUSTED.some((beginning) => message.startsWith(beginning))
   if (is_exhausted || (is_worn && code === 'query_memory')) {
     return { code: ENGINE_EXHAUSTED, detail: message }
   }
-  return { code, detail: DETAILS[code] ?? firstLine(message) }
+  return { code, detail: DETAILS[code] ?? detailOf(message) }
 }
 
 function codeOf(message: string): ErrorCode {
-  return MEANINGS.find(([beginning]) => message.startsWith(beginning))?.[1] ?? 'query_failed'
+  return CODES.find(([beginning]) => message.startsWith(beginning))?.[1] ?? 'query_failed'
 }
 
 /** DuckDB's kind of an error, and the mark of a message that the query itself names: without it, one could read like DuckDB's. */
@@ -158,16 +159,16 @@ const KIND = /^[A-Z][A-Za-z ]* Error: (?:throwIf: )?/
 
 const LENGTH_MAX = 300
 
-/** The detail from WORDS, or what is wrong with a pattern; else the message's first line without DuckDB's prefix, quoted values and paths. */
-function firstLine(message: string): string {
+/** The detail from OWN_DETAILS, or what is wrong with a pattern; else the message's first line without DuckDB's prefix, quoted values and paths. */
+function detailOf(message: string): string {
   if (message.startsWith('Conversion Error') && /out of range|overflow/i.test(message)) {
     return OUT_OF_RANGE
   }
   const without_kind = message.replace(KIND, '')
-  const words = WORDS.find(
+  const own_detail = OWN_DETAILS.find(
     ([beginning]) => message.startsWith(beginning) || without_kind.startsWith(beginning),
   )
-  if (words !== undefined) return words[1]
+  if (own_detail !== undefined) return own_detail[1]
   const pattern_fault = without_kind.split(': ', 1)[0] ?? ''
   if (PATTERN_FAULTS.has(pattern_fault)) {
     return `A regular expression of the query cannot be read: ${pattern_fault}.`

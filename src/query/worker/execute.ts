@@ -12,8 +12,8 @@ import { Refusal } from '../../errors.ts'
 import { ROW_END } from '../../threads/sliced-json.ts'
 import { refuseTooLarge } from '../engine/engine-refusals.ts'
 import type { WorkerQuery, WorkerValue } from '../engine/protocol.ts'
+import { rowWriter } from './formats/json-rows.ts'
 import { ROW_FORMS } from './formats/row-forms.ts'
-import { rowWriter } from './formats/rows.ts'
 import type { ReaderConnection } from './reader-connections.ts'
 
 type WrittenRows = {

@@ -107,6 +107,7 @@ export class ReaderConnections {
   /** Takes a connection, if possible one that has the query prepared. */
   async take(sql: string): Promise<ReaderConnection> {
     const index = this.#idle.findLastIndex((reader) => reader.hasStatement(sql))
+    // -1, when none has, takes the last one.
     const [idle] = this.#idle.splice(index, 1)
     const reader = idle ?? new ReaderConnection(await this.#instance.connect())
     this.#taken.set(reader, { is_stale: false })

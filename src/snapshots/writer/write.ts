@@ -38,18 +38,18 @@ export async function writeFiles(
   await connection.run(LOG.create)
   const range = { after: after_seq, up_to: up_to_seq, length_max }
   const last_seq = await copyRows(db, new StatementWriter(connection), LOG, range)
-  await writeStaged(db, connection, options, send)
+  await writeLogTable(db, connection, options, send)
   return last_seq
 }
 
 /** The options of a snapshot's files. */
-type StagedOptions = PublishOptions & Pick<WriteOptions, 'columns_max'>
+type LogTableOptions = PublishOptions & Pick<WriteOptions, 'columns_max'>
 
 /** Writes the rows of the table `log` into files, and reports each as `writeFiles` does. */
-export async function writeStaged(
+export async function writeLogTable(
   db: Database,
   connection: DuckDBConnection,
-  options: StagedOptions,
+  options: LogTableOptions,
   send: (file: FileRow) => void,
 ): Promise<void> {
   const chosen = new Map<number, readonly PropertyColumn[]>()

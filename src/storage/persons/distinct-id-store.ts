@@ -203,7 +203,7 @@ export class DistinctIdStore {
   }
 
   /** Counts the rows that would move with a person, at most `limit` of each kind. */
-  countLed(project_id: number, person_id: Uint8Array, limit: number): number {
+  countMoved(project_id: number, person_id: Uint8Array, limit: number): number {
     return this.#count_moved.get(project_id, person_id, limit)?.count ?? 0
   }
 

@@ -74,7 +74,7 @@ export class GroupStore {
   }
 
   /** Finds or assigns the index of a group type; null for a type beyond the fifth. */
-  typeIndex(project_id: number, group_type: string): GroupTypeIndex | null {
+  ensureTypeIndex(project_id: number, group_type: string): GroupTypeIndex | null {
     const types = this.#typesOf(project_id)
     const known = this.findTypeIndex(project_id, group_type)
     if (known !== null) return known
@@ -114,20 +114,20 @@ export class GroupStore {
   }
 
   /**
-   * Changes an open group, to be written by `flush`: sets, then takes away. `at` is the time of the event that says so (µs), and the earliest
+   * Changes an open group, to be written by `flush`: sets, then unsets. `at` is the time of the event that says so (µs), and the earliest
    * one is its creation.
    */
   save(
     group: OpenGroup,
     change: {
       readonly set: PersonProperties
-      readonly gone: ReadonlySet<string>
+      readonly unset: ReadonlySet<string>
       readonly size: PropertiesSize
     },
     at: number,
   ): void {
     for (const name of Object.keys(change.set)) setOwn(group.properties, name, change.set[name])
-    for (const name of change.gone) delete group.properties[name]
+    for (const name of change.unset) delete group.properties[name]
     group.is_stored = true
     if (group.times === null) this.#log.noteWrite(1, change.size.bytes)
     this.#open_bytes += change.size.bytes - group.size.bytes

@@ -162,7 +162,7 @@ export class MergeLog {
       .all(project_id, person_id)
   }
 
-  /** Counts them, up to `limit`. */
+  /** Counts the merges of `listFamily`, up to `limit`. */
   countFamily(project_id: number, person_id: Uint8Array, limit: number): number {
     return (
       this.#db
@@ -205,7 +205,7 @@ export class MergeLog {
       .map(mergeOf)
   }
 
-  /** Counts them and the bytes of their data, up to a number of them. */
+  /** Counts the merges of `listLater` and the bytes of their data, up to `merges_max` merges. */
   measureLater(
     { project_id, into_id, id }: PersonMerge,
     merges_max: number,

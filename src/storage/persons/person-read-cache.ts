@@ -2,13 +2,13 @@
  * A direct-mapped cache of persons by distinct id, for flags.
  *
  * Problem: most decide requests read a person that has not changed. Idea: an entry is valid while the change counter of
- * its person's group is unchanged; change numbers of events.db tell which counters to raise. Gain, with 200,000 persons
+ * its person is unchanged; change numbers of events.db tell which counters to raise. Gain, with 200,000 persons
  * of whom 5,000 are read in turn: 0.7 instead of 7.7 µs of processor time a read, ten reads to a transaction.
  */
 
 import type { Database, Statement } from 'bun:sqlite'
 import type { PersonProperties } from './person-store.ts'
-import { GROUPS, groupOf } from './sender-cache.ts'
+import { COUNTERS, counterOf } from './sender-cache.ts'
 
 /** A person as flags see it. */
 export type PersonRead = { readonly id: Uint8Array; readonly properties: PersonProperties }
@@ -18,7 +18,7 @@ type PersonReadEntry = {
   readonly distinct_id: string
   /** Null for an id without a person. */
   readonly person: PersonRead | null
-  /** The change counter of the person's group at the time of reading. */
+  /** The change counter of the person at the time of reading. */
   readonly count: number
 }
 
@@ -69,8 +69,8 @@ export class PersonReadCache {
       return
     }
     for (const { id } of persons) {
-      const group = groupOf(id)
-      this.#counts[group] = (this.#counts[group] ?? 0) + 1
+      const counter = counterOf(id)
+      this.#counts[counter] = (this.#counts[counter] ?? 0) + 1
     }
     for (const { distinct_id } of ids) {
       if (this.#entryAt(project_id, distinct_id) !== null) {
@@ -90,14 +90,14 @@ export class PersonReadCache {
   keep(project_id: number, distinct_id: string, person: PersonRead | null, chars: number): void {
     if (chars + distinct_id.length > CHARS_MAX) return
     if (this.#slots.length === 0) this.#allocate()
-    const place = slotOf(project_id, distinct_id)
-    const before = this.#slots[place] ?? null
+    const slot = slotOf(project_id, distinct_id)
+    const before = this.#slots[slot] ?? null
     if (before !== null && before.distinct_id !== distinct_id && this.#isCurrent(before)) {
       this.#rejected = (this.#rejected + 1) % (REJECTED + 1)
       if (this.#rejected !== 0) return
     }
-    const count = person === null ? 0 : (this.#counts[groupOf(person.id)] ?? 0)
-    this.#slots[place] = { project_id, distinct_id, person, count }
+    const count = person === null ? 0 : (this.#counts[counterOf(person.id)] ?? 0)
+    this.#slots[slot] = { project_id, distinct_id, person, count }
   }
 
   #entryAt(project_id: number, distinct_id: string): PersonReadEntry | null {
@@ -107,12 +107,12 @@ export class PersonReadCache {
   }
 
   #isCurrent({ person, count }: PersonReadEntry): boolean {
-    return person === null || this.#counts[groupOf(person.id)] === count
+    return person === null || this.#counts[counterOf(person.id)] === count
   }
 
   #allocate(): void {
     this.#slots = Array.from({ length: SLOTS }, () => null)
-    this.#counts = new Uint32Array(GROUPS)
+    this.#counts = new Uint32Array(COUNTERS)
   }
 
   #clear(): void {

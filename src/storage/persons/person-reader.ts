@@ -141,7 +141,7 @@ export class PersonReader {
 
   /** Finds the person of a distinct id, or null; from the cache unless it has changed. */
   findPerson(project_id: number, distinct_id: string): PersonRead | null {
-    this.#read()
+    this.#ensureTransaction()
     this.#cache.follow(project_id, this.#change)
     const cached = this.#cache.find(project_id, distinct_id)
     if (cached !== undefined) return cached
@@ -160,32 +160,32 @@ export class PersonReader {
     group_type_index: number,
     group_key: string,
   ): PersonProperties | null {
-    this.#read()
+    this.#ensureTransaction()
     const row = this.#group.get(project_id, group_type_index, group_key)
     return row && (JSON.parse(row.properties) as PersonProperties)
   }
 
   /** The group types a project has so far; it only ever gets more of them. */
   listGroupTypes(project_id: number): readonly GroupTypeRow[] {
-    this.#read()
+    this.#ensureTransaction()
     return this.#group_types.all(project_id)
   }
 
   /** A text that changes with the group types of any project: more of them come, and those of a deleted project go. */
   groupTypesVersion(): string {
-    this.#read()
+    this.#ensureTransaction()
     return this.#db.query<{ version: string }, []>(SELECT_GROUP_TYPES_VERSION).get()?.version ?? ''
   }
 
   /** The hash keys of a person, used instead of the distinct id, by flag key. */
   overridesOf(project_id: number, person_id: Uint8Array): ReadonlyMap<string, string> {
-    this.#read()
+    this.#ensureTransaction()
     const rows = this.#overrides.all(project_id, person_id)
     return new Map(rows.map((row) => [row.flag_key, row.hash_key]))
   }
 
   isInCohort(project_id: number, person_id: Uint8Array, cohort_id: number): boolean {
-    this.#read()
+    this.#ensureTransaction()
     return this.#member.get(project_id, person_id, cohort_id) !== null
   }
 
@@ -296,7 +296,7 @@ export class PersonReader {
    * Reads of one turn of the event loop share a transaction, which costs a third of as many single reads. A write that
    * commits meanwhile has not been answered yet, since answers are sent after the turn.
    */
-  #read(): void {
+  #ensureTransaction(): void {
     if (this.#is_reading) return
     this.#begin.run()
     this.#is_reading = true

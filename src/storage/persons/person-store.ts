@@ -345,12 +345,12 @@ export class PersonStore {
     properties: PersonProperties,
     change: {
       readonly set: PersonProperties
-      readonly gone: Iterable<string>
+      readonly unset: Iterable<string>
       readonly size: PropertiesSize
     },
   ): void {
     for (const name of Object.keys(change.set)) setOwn(properties, name, change.set[name])
-    for (const name of change.gone) delete properties[name]
+    for (const name of change.unset) delete properties[name]
     setProperties(person, properties, change.size.bytes)
     person.properties_count = change.size.count
     this.save(person)

@@ -21,9 +21,9 @@ type SenderEntry = Omit<CachedSender, 'person_id'> & { readonly id: Uint8Array }
 /** Entries, 25 MB together; allocated with the first one, which small installations never need. */
 const ENTRIES = 1 << 19
 /** Slots per set: an entry may be in any of them; when all are used, one is replaced. */
-const PLACES = 4
+const WAYS = 4
 
-/** An entry in 32-bit words: hash of the id, person, marks, the count of its person's group (0 for none), lasting hash. */
+/** An entry in 32-bit words: hash of the id, person, marks, the value of its person's counter (0 for none), lasting hash. */
 const WORDS = 12
 const PERSON = 4
 const MARKS_LOW = 8
@@ -32,7 +32,7 @@ const COUNT = 10
 const LASTING_HASH = 11
 
 /** Number of change counters; a change invalidates all entries of persons with the same counter. */
-export const GROUPS = 1 << 16
+export const COUNTERS = 1 << 16
 
 /**
  * Never returns an old value: a person's entries hold until it is changed, an id's until it moves. Ids are compared by
@@ -42,8 +42,8 @@ export class SenderCache {
   readonly #secret = crypto.randomUUID()
   readonly #hash = new Uint32Array(5)
   readonly #hash_bytes = new Uint8Array(this.#hash.buffer)
-  /** Changes of persons per group, plus 1. */
-  readonly #counts = new Uint32Array(GROUPS).fill(1)
+  /** Changes of the persons of each counter, plus 1. */
+  readonly #counts = new Uint32Array(COUNTERS).fill(1)
   readonly #entries: number
   #words = new Uint32Array(0)
   #bytes = new Uint8Array(0)
@@ -60,7 +60,7 @@ export class SenderCache {
     const words = this.#words
     const start = (at + PERSON) * 4
     const person_id = this.#bytes.slice(start, start + 16)
-    if (words[at + COUNT] !== this.#counts[groupOf(person_id)]) return null
+    if (words[at + COUNT] !== this.#counts[counterOf(person_id)]) return null
     return {
       person_id,
       marks_low: words[at + MARKS_LOW] ?? 0,
@@ -73,20 +73,20 @@ export class SenderCache {
   note(id_key: string, person: SenderEntry): void {
     if (this.#words.length === 0) this.#allocate()
     const found = this.#seek(id_key)
-    const at = found === -1 ? this.#placeFor() : found
+    const at = found === -1 ? this.#chooseSlot() : found
     const words = this.#words
     words.set(this.#hash.subarray(0, PERSON), at)
     this.#bytes.set(person.id, (at + PERSON) * 4)
     words[at + MARKS_LOW] = person.marks_low
     words[at + MARKS_HIGH] = person.marks_high
     words[at + LASTING_HASH] = person.lasting_hash
-    words[at + COUNT] = this.#counts[groupOf(person.id)] ?? 0
+    words[at + COUNT] = this.#counts[counterOf(person.id)] ?? 0
   }
 
   /** Invalidates the entries of a changed person. */
   invalidate(person_id: Uint8Array): void {
-    const group = groupOf(person_id)
-    this.#counts[group] = (this.#counts[group] ?? 0) + 1
+    const counter = counterOf(person_id)
+    this.#counts[counter] = (this.#counts[counter] ?? 0) + 1
   }
 
   /** Removes the entry of an id that may have another owner. */
@@ -110,8 +110,8 @@ export class SenderCache {
     Bun.SHA1.hash(this.#secret + id_key, this.#hash_bytes)
     const [first = 0, second, third, fourth] = this.#hash
     const words = this.#words
-    for (let place = 0; place < PLACES; place += 1) {
-      const at = this.#placeOf(first, place)
+    for (let way = 0; way < WAYS; way += 1) {
+      const at = this.#slotAt(first, way)
       if (
         words[at] === first &&
         words[at + 1] === second &&
@@ -126,21 +126,21 @@ export class SenderCache {
   }
 
   /** Finds a slot for the last searched id: a free one, or any. */
-  #placeFor(): number {
+  #chooseSlot(): number {
     const [first = 0, second = 0] = this.#hash
-    for (let place = 0; place < PLACES; place += 1) {
-      const at = this.#placeOf(first, place)
+    for (let way = 0; way < WAYS; way += 1) {
+      const at = this.#slotAt(first, way)
       if (this.#words[at + COUNT] === 0) return at
     }
-    return this.#placeOf(first, second % PLACES)
+    return this.#slotAt(first, second % WAYS)
   }
 
-  #placeOf(hash: number, place: number): number {
-    return ((hash + place) % this.#entries) * WORDS
+  #slotAt(hash: number, way: number): number {
+    return ((hash + way) % this.#entries) * WORDS
   }
 }
 
 /** The change counter of a person, by the last bytes, which are random in ids of every kind. */
-export function groupOf(person_id: Uint8Array): number {
+export function counterOf(person_id: Uint8Array): number {
   return ((person_id[14] ?? 0) << 8) | (person_id[15] ?? 0)
 }

@@ -48,6 +48,7 @@ export function migrate(db: Database, migrations: readonly Migration[]): void {
       // A new database gets all migrations in one transaction, with one sync.
       const until = version === 0 ? migrations.length : version + 1
       for (const { sql } of migrations.slice(version, until)) db.run(sql)
+      // Another process may have applied the last one meanwhile.
       if (until <= migrations.length) db.run(`pragma user_version = ${until}`)
     }).immediate()
   }

@@ -6,7 +6,7 @@ import { createFirstThings } from '../../../src/projects/bootstrap.ts'
 import { planCompaction } from '../../../src/snapshots/plan-compaction.ts'
 import { compactFiles } from '../../../src/snapshots/writer/compact.ts'
 import type { PublishOptions } from '../../../src/snapshots/writer/publish-file.ts'
-import { writeStaged } from '../../../src/snapshots/writer/write.ts'
+import { writeLogTable } from '../../../src/snapshots/writer/write.ts'
 import { openControl } from '../../../src/storage/control/control-db.ts'
 import { openInstance } from '../../../src/storage/duckdb/duckdb.ts'
 import { listAllFiles } from '../../../src/storage/files/manifest.ts'
@@ -122,7 +122,7 @@ export async function fillFolder(data_dir: string, filling: Filling): Promise<vo
     if (from === 0) await noteDefinitions(connection, log)
     const made_at = performance.now()
     const added: FileRow[] = []
-    await writeStaged(log.db, connection, options, (file) => added.push(file))
+    await writeLogTable(log.db, connection, options, (file) => added.push(file))
     commitSlice(log, added, to)
     const [made_s, placed_s] = [made_at - started_at, performance.now() - made_at].map((ms) =>
       (ms / 1000).toFixed(1),

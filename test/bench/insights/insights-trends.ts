@@ -16,9 +16,9 @@ const views = (members: object) => ({
 })
 
 /** The statement that ranks values and sums up the rest, over rows of `bucket`, `b`, `n`. */
-const ranked = (rows: string): string => `with told as materialized (${rows}),
-best as (select b, sum(n) as total from told group by b order by total desc, b limit 25)
-select bucket, case when best.b is null then 'other' else told.b end, sum(n) from told left join best on best.b = told.b group by all`
+const ranked = (rows: string): string => `with series_values as materialized (${rows}),
+best as (select b, sum(n) as total from series_values group by b order by total desc, b limit 25)
+select bucket, case when best.b is null then 'other' else series_values.b end, sum(n) from series_values left join best on best.b = series_values.b group by all`
 
 export const TREND_LINES: readonly InsightLine[] = [
   {

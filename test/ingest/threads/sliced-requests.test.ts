@@ -2,14 +2,14 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { DefinitionTracker } from '../../../src/ingest/notes/definition-tracker.ts'
 import { ProjectPlugins } from '../../../src/ingest/pipeline/plugins.ts'
-import type { PreparedRequest } from '../../../src/ingest/threads/batch.ts'
+import { CommitQueue } from '../../../src/ingest/threads/commit-queue.ts'
 import { Committer } from '../../../src/ingest/threads/committer.ts'
-import { FairLane } from '../../../src/ingest/threads/fair-lane.ts'
 import {
   CAPTURE_LIMITS,
   type NumberedAnswer,
   type NumberedCapture,
 } from '../../../src/ingest/threads/messages.ts'
+import type { PreparedRequest } from '../../../src/ingest/threads/prepared-request.ts'
 import { clearStores, type IngestStores, openStores } from '../../../src/ingest/write/apply.ts'
 import { ProjectTokens } from '../../../src/storage/control/project-tokens.ts'
 import { bytesOf, Folder, NOW, OTHER_TOKEN, STORED_ONE, TOKEN } from '../folder.ts'
@@ -319,7 +319,7 @@ describe('requests that wait', () => {
   const idsOf = (requests: readonly PreparedRequest[]) => requests.map(({ id }) => id)
 
   test('are taken one of each project in turn, in the order of each', () => {
-    const lane = new FairLane()
+    const lane = new CommitQueue()
     for (let id = 1; id <= 6; id += 1) lane.add(request(id, 1))
     lane.add(request(7, 2))
     lane.add(request(8, 3))
@@ -335,7 +335,7 @@ describe('requests that wait', () => {
   })
 
   test('are taken at least one at a time, and no further one beyond what fits', () => {
-    const lane = new FairLane()
+    const lane = new CommitQueue()
     lane.add(request(1, 1, 50))
     lane.add(request(2, 2, 3))
     expect(idsOf(lane.take(10, none))).toEqual([1])
@@ -343,7 +343,7 @@ describe('requests that wait', () => {
   })
 
   test('wait while their project is held, and others do not', () => {
-    const lane = new FairLane()
+    const lane = new CommitQueue()
     lane.add(request(1, 1))
     lane.add(request(2, 2))
     const isHeld = (project_id: number) => project_id === 1

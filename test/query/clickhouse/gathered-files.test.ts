@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { NO_READS } from '../../../src/hogql/query-reads.ts'
-import { GatheredRoom, gatherFiles } from '../../../src/query/clickhouse/gathered-files.ts'
+import { GatherSpill, gatherFiles } from '../../../src/query/clickhouse/gathered-files.ts'
 import { gatheredFolder } from '../../../src/storage/files/parquet.ts'
 import { rejectionOf } from '../../rejection.ts'
 
@@ -39,9 +39,9 @@ const fileOf = (megabytes: number): Response => {
 }
 
 test('rows beyond the disk of all queries are refused and leave nothing, those of others are gathered', async () => {
-  const room = new GatheredRoom({ data_dir, spill_mb: 10 })
+  const spill = new GatherSpill({ data_dir, spill_mb: 10 })
   const gather = (megabytes: number) =>
-    gatherFiles(query, { data_dir, room }, (_, write) => write(fileOf(megabytes)))
+    gatherFiles(query, { data_dir, spill }, (_, write) => write(fileOf(megabytes)))
   const first = await gather(6)
   expect(await rejectionOf(gather(6))).toMatchObject({ code: 'query_too_large' })
   expect(readdirSync(gatheredFolder(data_dir, 1)).length).toBe(1)

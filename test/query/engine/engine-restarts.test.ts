@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'bun:test'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ProjectBackoff } from '../../../src/query/engine/backoff.ts'
 import type { QueryEngine } from '../../../src/query/engine/engine.ts'
+import { ProjectBackOff } from '../../../src/query/engine/project-back-off.ts'
 import { limitTests, longTest } from '../../long-tests.ts'
 import { fewOrMany } from '../../random-runs.ts'
 import { ask, deafQuery, query, refusal, World } from '../world.ts'
@@ -312,12 +312,12 @@ describe('a query process that does not start', () => {
 
 test('a wait doubles with each strike up to five minutes, and is forgiven after an hour', () => {
   const clock = { now_ms: 0 }
-  const backoff = new ProjectBackoff(() => clock.now_ms)
-  const waits = Array.from({ length: 10 }, () => backoff.strike(1) / 1000)
+  const back_off = new ProjectBackOff(() => clock.now_ms)
+  const waits = Array.from({ length: 10 }, () => back_off.strike(1) / 1000)
   expect(waits).toEqual([2, 4, 8, 16, 32, 64, 128, 256, 300, 300])
-  expect([backoff.waitMs(1), backoff.waitMs(2)]).toEqual([300_000, 0])
+  expect([back_off.waitMs(1), back_off.waitMs(2)]).toEqual([300_000, 0])
   clock.now_ms = 300_000 + 3_600_001
-  expect([backoff.waitMs(1), backoff.strike(1)]).toEqual([0, 2000])
+  expect([back_off.waitMs(1), back_off.strike(1)]).toEqual([0, 2000])
 })
 
 /** Begins the deaf query for project 1 and leaves, also when it has to wait. */

@@ -298,7 +298,7 @@ describe('a fair queue', () => {
   const LIMITS = { running_max: 3, waiting_max: 9 }
 
   test('has one place more for a project of which nothing runs', () => {
-    const limits = { running_max: 2, waiting_max: 9, guests_max: 1 }
+    const limits = { running_max: 2, waiting_max: 9, extra_max: 1 }
     const queue = new ProjectQueue<{ id: number; project_id: number }>(limits)
     for (const [id, project_id] of [1, 1, 1, 2, 3, 1].entries()) queue.add({ id, project_id })
     const begun = Array.from({ length: 4 }, () => queue.takeNext()?.id ?? null)

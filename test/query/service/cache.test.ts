@@ -139,7 +139,7 @@ describe('the cache', () => {
     db.run('pragma query_only = 1')
     const found = Array.from({ length: 1100 }, (_, key) => cache.find(1, `${key}`, 200) !== null)
     expect(found).not.toContain(false)
-    expect(() => cache.flushMany()).toThrow()
+    expect(() => cache.flushWhenMany()).toThrow()
   })
 
   test('is there after a restart, with who was used last', () => {

@@ -25,7 +25,7 @@ import { type PatternStep, patternNumbers, patternText, readPattern } from './se
 const TIMES: Type = arrayType(INT64)
 
 /** A time as a number, and how many of its units a second has. */
-function clockOf(time: ResolvedExpr): { readonly at: ResolvedExpr; readonly unit: number } {
+function numberOfTime(time: ResolvedExpr): { readonly at: ResolvedExpr; readonly unit: number } {
   const { kind } = time.type
   if (kind === 'datetime') return { at: sql`epoch_us(${time})`(INT64), unit: 1_000_000 }
   if (kind === 'date')
@@ -50,7 +50,7 @@ type InOrder = { readonly times: ResolvedExpr; readonly masks: ResolvedExpr; rea
 
 function rowsInOrder(call: Apply, keeps_all: boolean): InOrder {
   const [time = NULL_VALUE, ...conditions] = call.args
-  const { at, unit } = clockOf(time)
+  const { at, unit } = numberOfTime(time)
   const mask = maskOf(conditions)
   const timed = filterAggregate(call, sql`(${at} IS NOT NULL)`(TRUTH))
   const remaining = keeps_all ? timed : filterAggregate(timed, sql`(${mask} > 0)`(TRUTH))

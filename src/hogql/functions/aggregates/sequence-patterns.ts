@@ -44,7 +44,7 @@ function stepText(step: PatternStep, conditions: number): string {
     case 'rest':
       return '.*?'
     case 'time':
-      throw new Error('a regular expression sees no clock')
+      throw new Error('a regular expression sees no times')
     case 'condition': {
       const masks = Array.from({ length: 2 ** conditions }, (_, mask) => mask)
       const fitting = masks.filter((mask) => (mask & (2 ** (step.number - 1))) !== 0)

@@ -71,7 +71,7 @@ function part(names: string, type: Type, text: string): FunctionDef {
   )
 }
 
-/** The first or last day of a span of the local clock. */
+/** The first or last day of a span of local time. */
 function boundaryDay(names: string, text: string): FunctionDef {
   const print = printedAs(text)
   return scalar(names, '1-2', asDeclared(DATE), (call, context) =>

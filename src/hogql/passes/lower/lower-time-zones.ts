@@ -9,14 +9,14 @@
 import type { CompileContext } from '../../context.ts'
 import { refuseArguments } from '../../functions/argument-errors.ts'
 import type {
-  ClockOf,
   ColumnExpr,
+  LocalTimeExpr,
   Relation,
   ResolvedExpr,
   ResolvedSelect,
   TimeBounds,
 } from '../../sql/ir.ts'
-import { printClock, printInstant } from '../../times/local-time.ts'
+import { printInstant, printLocalTime } from '../../times/local-time.ts'
 import { keepExpr, mapExpr, mapRelation, mapSelect, mapStatement, type Pass } from '../walk.ts'
 
 /** Each is about forty parts of SQL in a zone with daylight saving. */
@@ -31,12 +31,16 @@ export const lowerTimeZones: Pass = (statement, context) => {
       refuseArguments(`A query looks at the clocks of zones at most ${CONVERSIONS_MAX} times`)
   }
   const grouped = mapStatement(statement, { select: groupByLocal })
-  const scanned = mapStatement(grouped, { select: (select) => clocksOfScans(select, context) })
+  const scanned = mapStatement(grouped, {
+    select: (select) => moveLocalTimesIntoScans(select, context),
+  })
   return mapStatement(scanned, {
     expr: (expr) => {
-      if (expr.kind !== 'clock' && expr.kind !== 'instant') return expr
+      if (expr.kind !== 'local_time' && expr.kind !== 'instant') return expr
       chargeOne()
-      return expr.kind === 'clock' ? printClock(expr, context) : printInstant(expr, context)
+      return expr.kind === 'local_time'
+        ? printLocalTime(expr, context)
+        : printInstant(expr, context)
     },
   })
 }
@@ -52,27 +56,31 @@ function groupByLocal(select: ResolvedSelect): ResolvedSelect {
 }
 
 /** Local times of scanned columns, by column and zone. */
-type Clocks = Map<string, ClockUse>
-type ClockUse = { readonly id: number; readonly clock: ClockOf; readonly column: ColumnExpr }
+type LocalTimes = Map<string, LocalTimeUse>
+type LocalTimeUse = {
+  readonly id: number
+  readonly local_time: LocalTimeExpr
+  readonly column: ColumnExpr
+}
 
 /** Moves local times of a scan's columns into the scan, each once however often it is used. */
-function clocksOfScans(select: ResolvedSelect, context: CompileContext): ResolvedSelect {
+function moveLocalTimesIntoScans(select: ResolvedSelect, context: CompileContext): ResolvedSelect {
   const scans = new Set<number>()
   if (select.from !== null) collectScans(select.from, scans)
   if (scans.size === 0) return select
-  const clocks: Clocks = new Map()
-  const replaceClocks = (expr: ResolvedExpr): ResolvedExpr =>
-    mapExpr(expr, { expr: (part) => columnOfClock(part, scans, clocks) })
+  const local_times: LocalTimes = new Map()
+  const replaceLocalTimes = (expr: ResolvedExpr): ResolvedExpr =>
+    mapExpr(expr, { expr: (part) => columnOfLocalTime(part, scans, local_times) })
   const replaceInJoins = (relation: Relation): Relation =>
-    mapRelation(relation, replaceClocks, replaceInJoins)
-  const rewritten = mapSelect(select, replaceClocks, replaceInJoins)
-  if (clocks.size === 0 || rewritten.from === null) return rewritten
-  const conversions = [...clocks.values()].map(({ id, clock, column }) => ({
+    mapRelation(relation, replaceLocalTimes, replaceInJoins)
+  const rewritten = mapSelect(select, replaceLocalTimes, replaceInJoins)
+  if (local_times.size === 0 || rewritten.from === null) return rewritten
+  const conversions = [...local_times.values()].map(({ id, local_time, column }) => ({
     id,
     relation: column.relation,
-    expr: printClock(clock, context, rangeOf(column, select.time_bounds)),
+    expr: printLocalTime(local_time, context, rangeOf(column, select.time_bounds)),
   }))
-  return { ...rewritten, from: withClocks(rewritten.from, conversions) }
+  return { ...rewritten, from: withLocalTimes(rewritten.from, conversions) }
 }
 
 function collectScans(relation: Relation, scans: Set<number>): void {
@@ -82,18 +90,18 @@ function collectScans(relation: Relation, scans: Set<number>): void {
   collectScans(relation.right, scans)
 }
 
-function columnOfClock(
+function columnOfLocalTime(
   expr: ResolvedExpr,
   scans: ReadonlySet<number>,
-  clocks: Clocks,
+  local_times: LocalTimes,
 ): ResolvedExpr {
-  if (expr.kind !== 'clock' || expr.of.kind !== 'column' || expr.type.kind !== 'datetime')
+  if (expr.kind !== 'local_time' || expr.of.kind !== 'column' || expr.type.kind !== 'datetime')
     return expr
   const { of } = expr
   if (!scans.has(of.relation)) return expr
   const key = `${of.relation} ${of.name} ${expr.type.timezone}`
-  const use = clocks.get(key) ?? { id: clocks.size + 1, clock: expr, column: of }
-  clocks.set(key, use)
+  const use = local_times.get(key) ?? { id: local_times.size + 1, local_time: expr, column: of }
+  local_times.set(key, use)
   const column: ColumnExpr = {
     kind: 'column',
     relation: of.relation,
@@ -115,10 +123,10 @@ type LocalizedColumn = {
   readonly expr: ResolvedExpr
 }
 
-function withClocks(relation: Relation, conversions: readonly LocalizedColumn[]): Relation {
+function withLocalTimes(relation: Relation, conversions: readonly LocalizedColumn[]): Relation {
   if (relation.kind === 'scan') {
-    const scan_columns = conversions.filter((clock) => clock.relation === relation.id)
-    return { ...relation, clocks: [...relation.clocks, ...scan_columns] }
+    const scan_columns = conversions.filter((local_time) => local_time.relation === relation.id)
+    return { ...relation, local_times: [...relation.local_times, ...scan_columns] }
   }
-  return mapRelation(relation, keepExpr, (inner) => withClocks(inner, conversions))
+  return mapRelation(relation, keepExpr, (inner) => withLocalTimes(inner, conversions))
 }

@@ -17,7 +17,7 @@ export const countFromManifest: Pass = (statement) =>
 function countFromFiles(select: ResolvedSelect): ResolvedSelect {
   const { from } = select
   if (from?.kind !== 'scan' || from.table !== 'events_lean') return select
-  if (from.clocks.length > 0 || !isBareCount(select)) return select
+  if (from.local_times.length > 0 || !isBareCount(select)) return select
   const total = sumOfFiles(from)
   const columns = select.columns.map(({ id, expr }) => ({
     id,

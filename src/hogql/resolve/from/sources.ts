@@ -153,7 +153,7 @@ function scan(table: ScanDef, resolver: Resolver): Scan {
     id: resolver.next.relation,
     table: table.relation,
     project: resolver.guard,
-    clocks: [],
+    local_times: [],
   }
 }
 

@@ -1,16 +1,16 @@
 /** An LRU of the columns and macros that queries need: entries in use stay, unused ones stay up to a weight. */
 
-type ColumnDemandOptions<Thing> = {
-  /** Identifies a thing; things without a name are ignored. */
-  readonly nameOf: (thing: Thing) => string | undefined
+type ColumnDemandOptions<Need> = {
+  /** Identifies a need; needs without a name are ignored. */
+  readonly nameOf: (need: Need) => string | undefined
   /** By default 1. */
-  readonly weightOf?: (thing: Thing) => number
+  readonly weightOf?: (need: Need) => number
   /** Weight of the entries kept for later queries; each costs a little. */
   readonly weight_max: number
 }
 
-type DemandEntry<Thing> = {
-  readonly thing: Thing
+type DemandEntry<Need> = {
+  readonly need: Need
   readonly weight: number
   /** The number of the request that named it last. */
   request: number
@@ -18,15 +18,15 @@ type DemandEntry<Thing> = {
   users: number
 }
 
-export class ColumnDemand<Thing> {
-  readonly #options: ColumnDemandOptions<Thing>
+export class ColumnDemand<Need> {
+  readonly #options: ColumnDemandOptions<Need>
   /** In the order of the last request. */
-  readonly #entries = new Map<string, DemandEntry<Thing>>()
+  readonly #entries = new Map<string, DemandEntry<Need>>()
   #weight = 0
   #version = 0
   #request = 0
 
-  constructor(options: ColumnDemandOptions<Thing>) {
+  constructor(options: ColumnDemandOptions<Need>) {
     this.#options = options
   }
 
@@ -41,9 +41,9 @@ export class ColumnDemand<Thing> {
   }
 
   /** Registers the needs of one query; call the returned function at its end. */
-  acquire(things: readonly Thing[]): () => void {
+  acquire(needs: readonly Need[]): () => void {
     this.#request += 1
-    const entries = things.map((thing) => this.#touch(thing)).filter((entry) => entry !== null)
+    const entries = needs.map((need) => this.#touch(need)).filter((entry) => entry !== null)
     for (const entry of entries) entry.users += 1
     this.#evict()
     return () => {
@@ -53,15 +53,15 @@ export class ColumnDemand<Thing> {
   }
 
   /** All entries. */
-  list(): readonly Thing[] {
-    return [...this.#entries.values()].map(({ thing }) => thing)
+  list(): readonly Need[] {
+    return [...this.#entries.values()].map(({ need }) => need)
   }
 
   /**
    * Removes entries whose creation failed. Those in `created` stay, and so do those requested after `request`, which
    * will be tried again.
    */
-  drop(tried: readonly Thing[], created: readonly Thing[], request: number): void {
+  drop(tried: readonly Need[], created: readonly Need[], request: number): void {
     const { nameOf } = this.#options
     const created_names = new Set(created.map(nameOf))
     for (const name of tried.map(nameOf)) {
@@ -70,12 +70,12 @@ export class ColumnDemand<Thing> {
     }
   }
 
-  #touch(thing: Thing): DemandEntry<Thing> | null {
-    const name = this.#options.nameOf(thing)
+  #touch(need: Need): DemandEntry<Need> | null {
+    const name = this.#options.nameOf(need)
     if (name === undefined) return null
     const existing = this.#entries.get(name)
-    const weight = this.#options.weightOf?.(thing) ?? 1
-    const entry = existing ?? { thing, weight, request: 0, users: 0 }
+    const weight = this.#options.weightOf?.(need) ?? 1
+    const entry = existing ?? { need, weight, request: 0, users: 0 }
     entry.request = this.#request
     this.#entries.delete(name)
     this.#entries.set(name, entry)

@@ -1,4 +1,4 @@
-/** Reads the changes of stored events' persons and rows besides merges: overrides of distinct ids, pending removals. */
+/** Reads what changes stored events besides merges: overrides of distinct ids, and pending removals. */
 import type { Database } from 'bun:sqlite'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import {

@@ -1,8 +1,8 @@
 /** A row sink for the text formats. */
 
 import type { TextRows } from '../../engine/text-forms.ts'
+import { rowWriter } from './json-rows.ts'
 import type { OpenSink } from './row-sink.ts'
-import { rowWriter } from './rows.ts'
 
 const PART_LENGTH = 256 * 1024
 
@@ -12,7 +12,7 @@ export function textSink(form: (columns: readonly string[]) => TextRows): OpenSi
     const writer = rowWriter(types, timezone)
     const rows = form(columns)
     let part = rows.head
-    const end = (): readonly Uint8Array[] => {
+    const takePart = (): readonly Uint8Array[] => {
       const bytes = Buffer.from(part)
       part = ''
       return [bytes]
@@ -22,11 +22,11 @@ export function textSink(form: (columns: readonly string[]) => TextRows): OpenSi
         const parts: Uint8Array[] = []
         for await (const text of writer.writeRows(chunk, row_count, rows.row)) {
           part += text
-          if (part.length >= PART_LENGTH) parts.push(...end())
+          if (part.length >= PART_LENGTH) parts.push(...takePart())
         }
         return parts
       },
-      end,
+      end: takePart,
     }
   }
 }

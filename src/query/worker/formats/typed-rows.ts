@@ -35,11 +35,11 @@ function freeName(
   }
 }
 
-/** A sink that writes a batch whenever it is full, each in a turn of its own; an answer without rows is one empty batch. */
+/** A sink that writes a batch whenever it is full, each in a turn of its own, and ends the format at the last `takeBytes`; an answer without rows is one empty batch. */
 export function batchSink(
   batch: ColumnBatch,
   write: (columns: readonly PlainValue[][], row_count: number) => void,
-  finish: (is_last: boolean) => readonly Uint8Array[],
+  takeBytes: (is_last: boolean) => readonly Uint8Array[],
 ): RowSink {
   let is_empty = true
   const flush = (): void => {
@@ -56,14 +56,14 @@ export function batchSink(
         if (!batch.is_full) continue
         await slices.end()
         flush()
-        parts.push(...finish(false))
+        parts.push(...takeBytes(false))
         await slices.end()
       }
       return parts
     },
     end: () => {
       if (is_empty || batch.row_count > 0) flush()
-      return finish(true)
+      return takeBytes(true)
     },
   }
 }

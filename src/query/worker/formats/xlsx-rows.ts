@@ -1,8 +1,8 @@
 /** A row sink for XLSX: a workbook with a header line, zipped while the rows arrive. */
 import { Zip, ZipDeflate } from 'fflate'
 import { Refusal } from '../../../errors.ts'
+import { rowWriter } from './json-rows.ts'
 import type { OpenSink } from './row-sink.ts'
-import { rowWriter } from './rows.ts'
 
 /** The most rows of a sheet and characters of a cell in a workbook; further rows continue on the next sheet. */
 const SHEET_ROWS_MAX = 1_048_576

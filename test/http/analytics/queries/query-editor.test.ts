@@ -127,7 +127,7 @@ describe('HogQLMetadata', () => {
     expect(await metadata(query)).toMatchObject({ isValid: true, errors: [] })
   })
 
-  test('names tables of the catalogue, not those of WITH', async () => {
+  test('names tables of the catalog, not those of WITH', async () => {
     const query = `WITH recent AS (SELECT person_id FROM events)
       SELECT count() FROM recent JOIN persons ON persons.id = recent.person_id`
     expect(await metadata(query)).toMatchObject({ table_names: ['events', 'persons'] })

@@ -1,8 +1,8 @@
 /** Long answers are written in slices: the process answers others meanwhile, and what is written is the same. */
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { type DuckDBConnection, type DuckDBDataChunk, DuckDBInstance } from '@duckdb/node-api'
+import { rowWriter } from '../../../../src/query/worker/formats/json-rows.ts'
 import { ROW_FORMS } from '../../../../src/query/worker/formats/row-forms.ts'
-import { rowWriter } from '../../../../src/query/worker/formats/rows.ts'
 
 let connection: DuckDBConnection
 beforeAll(async () => {

@@ -32,8 +32,8 @@ const SMALL_LENGTH_MAX = 32 * 1024
 /** The first slice of a request up to this length follows its parsing: the data thread has it before the next is parsed. */
 const AT_ONCE_LENGTH_MAX = 256 * 1024
 
-/** Dependencies and callbacks of a decoder. */
-type BatchDecoderContext = DecodeContext & {
+/** Dependencies and callbacks of the queue. */
+type DecodeQueueContext = DecodeContext & {
   /** Whether requests take turns by the token that they seem to have: guessing costs as much as decoding a small one. */
   readonly guesses_tokens: boolean
   /** Receives `job.events`, the next events of a request, and empties the list. */
@@ -49,8 +49,8 @@ type LargeRequest = { readonly capture: NumberedCapture; readonly length: number
 type DecodedShare = { readonly owners: readonly string[]; readonly length: number }
 
 /** The requests that are not decoded completely. */
-export class BatchDecoder {
-  readonly #context: BatchDecoderContext
+export class DecodeQueue {
+  readonly #context: DecodeQueueContext
   /** Requests that are not read yet, by the token that they seem to have. */
   readonly #arrived = new FairQueue<string | null, NumberedCapture>()
   /** Requests that wait for memory, by project. */
@@ -60,7 +60,7 @@ export class BatchDecoder {
   readonly #decoded = new Map<number, DecodedShare>()
   readonly #memory = new FairBudget(DECODED_LENGTH_MAX)
 
-  constructor(context: BatchDecoderContext) {
+  constructor(context: DecodeQueueContext) {
     this.#context = context
   }
 

@@ -1,8 +1,8 @@
-/** A fair queue of requests: round robin among projects, so that one project's flood delays no other. */
-import type { PreparedRequest } from './batch.ts'
+/** The requests of a lane that wait for their commit: round robin among projects, so that one project's flood delays no other. */
+import type { PreparedRequest } from './prepared-request.ts'
 
 /** First in, first out within a project, round robin among projects. */
-export class FairLane {
+export class CommitQueue {
   readonly #queues = new Map<number, PreparedRequest[]>()
 
   /** Whether no project has a request, except blocked ones. */

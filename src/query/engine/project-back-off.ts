@@ -10,7 +10,7 @@ const PROJECTS_MAX = 10_000
 
 type Strikes = { readonly count: number; readonly until_ms: number }
 
-export class ProjectBackoff {
+export class ProjectBackOff {
   readonly #now_ms: () => number
   /** In the order of the last strikes. */
   readonly #strikes = new Map<number, Strikes>()

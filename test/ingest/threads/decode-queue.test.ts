@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { DefinitionTracker } from '../../../src/ingest/notes/definition-tracker.ts'
 import { ProjectPlugins } from '../../../src/ingest/pipeline/plugins.ts'
-import { BatchDecoder } from '../../../src/ingest/threads/decode-batch.ts'
+import { DecodeQueue } from '../../../src/ingest/threads/decode-queue.ts'
 import { CAPTURE_LIMITS, type NumberedCapture } from '../../../src/ingest/threads/messages.ts'
 import { ProjectTokens } from '../../../src/storage/control/project-tokens.ts'
 import { bytesOf, Folder, NOW, OTHER_TOKEN, TOKEN } from '../folder.ts'
@@ -45,7 +45,7 @@ test('few are begun before others are answered, and small ones wait for none of 
   const tokens = new ProjectTokens(folder.path)
   const plugins = new ProjectPlugins(folder.path)
   const prepared: number[] = []
-  const preparer = new BatchDecoder({
+  const preparer = new DecodeQueue({
     guesses_tokens: true,
     tokens,
     plugins,
@@ -90,7 +90,7 @@ test('what is prepared of one is passed on before the next one is read', () => {
   }
   const tokens = new ProjectTokens(folder.path)
   const plugins = new ProjectPlugins(folder.path)
-  const preparer = new BatchDecoder({
+  const preparer = new DecodeQueue({
     guesses_tokens: true,
     tokens,
     plugins,
@@ -112,7 +112,7 @@ test('projects take turns, whoever sends more', () => {
   const tokens = new ProjectTokens(folder.path)
   const plugins = new ProjectPlugins(folder.path)
   const begun: number[] = []
-  const decoder = new BatchDecoder({
+  const decoder = new DecodeQueue({
     guesses_tokens: true,
     tokens,
     plugins,
@@ -144,7 +144,7 @@ test('a project that has taken most of the memory waits, and others do not', () 
   const tokens = new ProjectTokens(folder.path)
   const plugins = new ProjectPlugins(folder.path)
   const begun = new Set<number>()
-  const decoder = new BatchDecoder({
+  const decoder = new DecodeQueue({
     guesses_tokens: true,
     tokens,
     plugins,
