@@ -143,7 +143,7 @@ describe.skipIf(!HAS_BROWSER)('a cohort', () => {
     await page.reload()
     await page.getByText('plan is platinum').waitFor()
     await page.getByRole('button', { name: 'Save', exact: true }).click()
-    await page.getByRole('link', { name: '0 persons' }).waitFor()
+    await page.getByRole('link', { name: '0 persons', exact: true }).waitFor()
     expect((await find('Readers'))?.filters).toMatchObject({
       properties: { type: 'OR', values: [{ type: 'AND', values: { length: 2 } }] },
     })
