@@ -270,14 +270,19 @@ function TurnButton({ survey, is_changed }: TurnButtonProps): VNode | null {
   const launch = async (): Promise<void> => {
     if (await turn('launch')) showToast({ text: `${survey.name} is running` })
   }
-  if (state === 'running') return <Button onClick={() => void stop()}>Stop</Button>
+  if (state === 'running') return <Button onClick={onFirst(stop)}>Stop</Button>
   if (state === 'archived' || is_changed) return null
-  if (state === 'ended') return <Button onClick={() => void launch()}>Resume</Button>
+  if (state === 'ended') return <Button onClick={onFirst(launch)}>Resume</Button>
   return (
-    <Button look="main" onClick={() => void launch()}>
+    <Button look="main" onClick={onFirst(launch)}>
       Launch
     </Button>
   )
+}
+
+/** Calls it at the first of two quick clicks: after Launch the button says Stop, and the second would stop the survey. */
+const onFirst = (run: () => Promise<void>) => (event: MouseEvent) => {
+  if (event.detail < 2) void run()
 }
 
 type SurveyMenuProps = {
