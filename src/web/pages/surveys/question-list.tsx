@@ -10,9 +10,11 @@ import type { ChangeOptions } from '../../state/url.ts'
 import { CheckField } from './check-field.tsx'
 import { withStored } from './kinds.ts'
 import {
+  addChoice,
   type DraftedSurvey,
   listOf,
   moveQuestion,
+  removeChoice,
   removeQuestion,
   type SurveyMembers,
   shownText,
@@ -251,8 +253,6 @@ function RatingFields({ question, onChange }: QuestionFieldsProps): VNode {
 
 function ChoiceFields({ question, onChange }: QuestionFieldsProps): VNode {
   const choices = listOf(question['choices']).map(textOf)
-  const put = (next: readonly string[], options?: ChangeOptions): void =>
-    onChange({ ...question, choices: next }, options)
   return (
     <fieldset class={style.choices}>
       <legend>Choices</legend>
@@ -264,18 +264,21 @@ function ChoiceFields({ question, onChange }: QuestionFieldsProps): VNode {
             aria-label={`Choice ${at + 1}`}
             value={choice}
             onInput={(event) =>
-              put(choices.with(at, event.currentTarget.value), { is_typing: true })
+              onChange(
+                { ...question, choices: choices.with(at, event.currentTarget.value) },
+                { is_typing: true },
+              )
             }
           />
           <IconButton
             icon="trash"
             label={`Remove choice ${at + 1}`}
             disabled={choices.length === 1}
-            onClick={() => put(choices.toSpliced(at, 1))}
+            onClick={() => onChange(removeChoice(question, at))}
           />
         </div>
       ))}
-      <Button icon="plus" onClick={() => put([...choices, ''])}>
+      <Button icon="plus" onClick={() => onChange(addChoice(question))}>
         Add a choice
       </Button>
       <CheckField

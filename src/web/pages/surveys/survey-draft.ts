@@ -150,6 +150,37 @@ function follow(
   return { ...branching, responseValues: Object.fromEntries(values) as SurveyMembers }
 }
 
+/** The question without one of its choices; branches by the others still lead to the same questions. */
+export const removeChoice = (question: SurveyMembers, at: number): SurveyMembers =>
+  reorderChoices(
+    question,
+    listOf(question['choices']).flatMap((_, index) => (index === at ? [] : [index])),
+  )
+
+/** The question with an empty choice at the end; an open choice stays the last one. */
+export function addChoice(question: SurveyMembers): SurveyMembers {
+  const { length } = listOf(question['choices'])
+  const order = Array.from({ length }, (_, index) => index)
+  const has_open = question['hasOpenChoice'] === true && length > 0
+  return reorderChoices(question, order.toSpliced(has_open ? -1 : length, 0, length))
+}
+
+/** The choices in another order, given by their present indexes, by which branches name them; an index beyond them is a new one. */
+function reorderChoices(question: SurveyMembers, order: readonly number[]): SurveyMembers {
+  const before = listOf(question['choices'])
+  const choices = order.map((index) => textOf(before[index]))
+  const { branching } = question
+  const { type, responseValues } = membersOf(branching)
+  if (type !== 'response_based' || !isMembers(responseValues)) return { ...question, choices }
+  const values = Object.entries(responseValues).flatMap(([answer, target]) => {
+    if (!/^\d+$/.test(answer)) return [[answer, target] as const]
+    const place = order.indexOf(Number(answer))
+    return place === -1 ? [] : [[String(place), target] as const]
+  })
+  const branches = { ...membersOf(branching), responseValues: Object.fromEntries(values) }
+  return { ...question, choices, branching: branches }
+}
+
 /** Draft, running, ended or archived. */
 export type SurveyState = 'archived' | 'draft' | 'ended' | 'running'
 
