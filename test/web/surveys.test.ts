@@ -4,11 +4,13 @@ import type { Page } from 'playwright-core'
 import type { ShownSurvey } from '../../src/web/api/types/shown-survey.ts'
 import { answersQuery, readAnswers, scoreOf } from '../../src/web/pages/surveys/answers.ts'
 import {
+  addChoice,
   bodyOf,
   copyOf,
   draftOf,
   moveQuestion,
   readDraft,
+  removeChoice,
   removeQuestion,
 } from '../../src/web/pages/surveys/survey-draft.ts'
 import { HAS_BROWSER } from '../flows/clients/browser.ts'
@@ -115,6 +117,29 @@ describe('the draft of a survey', () => {
   })
 })
 
+describe('the choices of a question', () => {
+  const question = {
+    choices: ['A', 'B', 'C', 'Other'],
+    hasOpenChoice: true,
+    branching: { type: 'response_based', responseValues: { 0: 5, 1: 6, 3: 'end', other: 7 } },
+  }
+  test('keep what their branches lead to when one is removed', () => {
+    expect(removeChoice(question, 1)).toEqual({
+      choices: ['A', 'C', 'Other'],
+      hasOpenChoice: true,
+      branching: { type: 'response_based', responseValues: { 0: 5, 2: 'end', other: 7 } },
+    })
+  })
+  test('have an open one at the end, also when one is added', () => {
+    expect(addChoice(question)).toMatchObject({
+      choices: ['A', 'B', 'C', '', 'Other'],
+      branching: { responseValues: { 0: 5, 1: 6, 4: 'end', other: 7 } },
+    })
+    expect(addChoice({ choices: ['A'] })).toEqual({ choices: ['A', ''] })
+    expect(addChoice({ choices: null, hasOpenChoice: true })).toMatchObject({ choices: [''] })
+  })
+})
+
 describe('the answers to a question', () => {
   const nps = { id: 'a', type: 'rating', scale: 10 }
   test('are counted by a query that no id breaks', () => {
@@ -133,6 +158,18 @@ describe('the answers to a question', () => {
       1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3,
     ])
     const choices = { type: 'multiple_choice', choices: ['A', 'B', 'Other'], hasOpenChoice: true }
+    const beyond = [
+      ['high', 4],
+      ['15', 3],
+    ]
+    expect(readAnswers(nps, beyond).slice(10)).toEqual([
+      { answer: '10', count: 0 },
+      { answer: 'high', count: 4 },
+      { answer: '15', count: 3 },
+    ])
+    expect(readAnswers({ type: 'single_choice', choices: ['A', 'A'] }, [])).toEqual([
+      { answer: 'A', count: 0 },
+    ])
     expect(
       readAnswers(choices, [
         ['"C"', 2],
@@ -144,22 +181,17 @@ describe('the answers to a question', () => {
       { answer: 'B', count: 0 },
     ])
   })
-  test('of ratings have a score: promoters less detractors, or the mean', () => {
+  test('of ratings have a score, promoters less detractors, or the mean, without those beyond the scale', () => {
     const answers = [
       { answer: '10', count: 5 },
       { answer: '8', count: 3 },
       { answer: '6', count: 2 },
+      { answer: '15', count: 90 },
+      { answer: 'high', count: 9 },
     ]
-    expect(scoreOf(nps, answers)).toEqual({ name: 'Net promoter score', value: 30 })
-    expect(
-      scoreOf({ scale: 5 }, [
-        { answer: '4', count: 1 },
-        { answer: '1', count: 1 },
-      ]),
-    ).toEqual({
-      name: 'Mean',
-      value: 2.5,
-    })
+    expect(scoreOf(nps, answers)).toEqual({ name: 'Net promoter score', value: 30, count: 10 })
+    const of_five = ['4', '1', '0', '6'].map((answer) => ({ answer, count: 1 }))
+    expect(scoreOf({ scale: 5 }, of_five)).toEqual({ name: 'Mean', value: 2.5, count: 2 })
     expect(scoreOf(nps, [{ answer: '10', count: 0 }])).toBeNull()
   })
 })
@@ -193,8 +225,11 @@ describe.skipIf(!HAS_BROWSER)('a survey', () => {
     expect(
       await ui.api(`/api/projects/${ui.project}/surveys/?search=${encodeURIComponent('Would')}`),
     ).toMatchObject({ results: { length: 1 } })
-    await page.getByRole('button', { name: 'Launch' }).click()
+    // The second click comes when the button stops the survey.
+    await page.getByRole('button', { name: 'Launch' }).dblclick({ delay: 500 })
     await page.getByText('Would they? is running').waitFor()
+    await page.getByRole('button', { name: 'Stop' }).waitFor()
+    expect((await find('Would they?'))?.end_date).toBeNull()
     await page.getByText('Not shown yet').waitFor()
     await page.getByText('Survey', { exact: true }).click()
     await page.getByLabel('Address').fill('/checkout')
@@ -326,7 +361,7 @@ describe.skipIf(!HAS_BROWSER)('a survey', () => {
           $survey_submission_id: 's',
           [String(likely)]: 9,
           [String(why)]: 'Fast',
-          [String(which)]: ['SQL', 'Boards'],
+          [String(which)]: ['SQL', 'Boards', 'SQL'],
         }),
         timestamp: new Date().toISOString(),
       },

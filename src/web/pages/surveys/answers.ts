@@ -13,14 +13,17 @@ type AnswersInput = {
   readonly archived: readonly string[]
 }
 
-/** The query that counts the responses by answer, the most frequent first. */
+/** The query that counts the responses by answer, the most frequent first, and those to all answers, listed or not. */
 export function answersQuery(input: AnswersInput): {
   readonly kind: 'HogQLQuery'
   readonly query: string
 } {
   const { question } = input
-  const answer = isMultiple(question) ? `arrayJoin(${answerOf(input, true)})` : answerOf(input)
-  const query = `select ${answer} as answer, count() as responses
+  // A choice may be there twice, and its response counts once.
+  const answer = isMultiple(question)
+    ? `arrayJoin(arrayDistinct(${answerOf(input, true)}))`
+    : answerOf(input)
+  const query = `select ${answer} as answer, count() as responses, sum(count()) over () as all_responses
 from events
 where ${responsesOf(input)}
 group by answer
@@ -53,7 +56,7 @@ function answerOf({ question, at }: AnswersInput, is_list = false): string {
 function responsesOf({ survey_id, archived }: AnswersInput): string {
   const id = quote(survey_id)
   const kept =
-    archived.length === 0 ? '' : ` and toString(uuid) not in (${archived.map(quote).join(', ')})`
+    archived.length === 0 ? '' : ` and toString(uuid) not in [${archived.map(quote).join(', ')}]`
   return `event = 'survey sent' and properties.$survey_id = ${id} and uniqueSurveySubmissionsFilter(${id})${kept}`
 }
 
@@ -65,7 +68,7 @@ const isMultiple = ({ type }: SurveyMembers): boolean => type === 'multiple_choi
 
 export type AnswerCount = { readonly answer: string; readonly count: number }
 
-/** The rows of the query in the order of the question: a scale from its lower end, choices by frequency, also those without an answer. */
+/** The rows of the query in the order of the question: a scale from its lower end and then answers beyond it, choices by frequency; also those without an answer. */
 export function readAnswers(
   question: SurveyMembers,
   rows: readonly (readonly unknown[])[],
@@ -74,14 +77,17 @@ export function readAnswers(
     answer: isMultiple(question) ? plainText(String(answer)) : String(answer),
     count: Number(count),
   }))
-  const expected = question['type'] === 'rating' ? scaleOf(question) : choicesOf(question)
-  const missing = expected
-    .filter((answer) => counted.every((one) => one.answer !== answer))
-    .map((answer) => ({ answer, count: 0 }))
-  const all = [...counted, ...missing]
-  if (question['type'] !== 'rating') return all
-  return all.toSorted((one, other) => Number(one.answer) - Number(other.answer))
+  const is_scale = question['type'] === 'rating'
+  const expected = [...new Set(is_scale ? scaleOf(question) : choicesOf(question))]
+  const byText = new Map(counted.map((one) => [one.answer, one]))
+  const offered = expected.map((answer) => byText.get(answer) ?? { answer, count: 0 })
+  if (!is_scale) return [...counted, ...offered.filter(({ count }) => count === 0)]
+  return [...offered, ...counted.filter(({ answer }) => !expected.includes(answer))]
 }
+
+/** The number of responses that have an answer, by the rows of the query. */
+export const answeredOf = (rows: readonly (readonly unknown[])[]): number =>
+  Number(rows[0]?.[2] ?? 0)
 
 /** Members of lists come as JSON: `"Price"`. */
 function plainText(json: string): string {
@@ -116,13 +122,18 @@ const FACES: Readonly<Record<number, readonly string[]>> = {
 export const facesOf = ({ display, scale }: SurveyMembers): readonly string[] | undefined =>
   display === 'emoji' ? FACES[Number(scale)] : undefined
 
-/** The score of a rating in words: `NPS 42` of a scale to 10, else the mean; null without answers. */
-export function scoreOf(
-  question: SurveyMembers,
-  answers: readonly AnswerCount[],
-): { readonly name: string; readonly value: number } | null {
+type Score = {
+  readonly name: string
+  readonly value: number
+  /** The number of responses that it is of. */
+  readonly count: number
+}
+
+/** The score of a rating in words: `NPS 42` of a scale to 10, else the mean; null without answers. Answers beyond the scale have no part in it. */
+export function scoreOf(question: SurveyMembers, answers: readonly AnswerCount[]): Score | null {
+  const scale = new Set(scaleOf(question))
   const rated = answers.flatMap(({ answer, count }) =>
-    Number.isFinite(Number(answer)) && count > 0 ? [{ rating: Number(answer), count }] : [],
+    scale.has(answer) ? [{ rating: Number(answer), count }] : [],
   )
   const total = rated.reduce((sum, { count }) => sum + count, 0)
   if (total === 0) return null
@@ -130,8 +141,8 @@ export function scoreOf(
     const countOf = (is: (rating: number) => boolean): number =>
       rated.reduce((sum, { rating, count }) => sum + (is(rating) ? count : 0), 0)
     const score = countOf((rating) => rating >= 9) - countOf((rating) => rating <= 6)
-    return { name: 'Net promoter score', value: Math.round((score / total) * 100) }
+    return { name: 'Net promoter score', value: Math.round((score / total) * 100), count: total }
   }
   const sum = rated.reduce((all, { rating, count }) => all + rating * count, 0)
-  return { name: 'Mean', value: sum / total }
+  return { name: 'Mean', value: sum / total, count: total }
 }

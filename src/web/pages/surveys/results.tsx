@@ -14,6 +14,7 @@ import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
 import {
   ANSWERS_MAX,
   type AnswerCount,
+  answeredOf,
   answersQuery,
   facesOf,
   personsQuery,
@@ -181,10 +182,9 @@ function Counts({ survey, question, at, archived, responses }: CountsProps): VNo
     <Loaded of={of} skeleton={<SkeletonBlock height={ANSWERS_PX} />}>
       {({ results }) => {
         const answers = readAnswers(question, results)
-        const answered = answers.reduce((sum, { count }) => sum + count, 0)
         // A response to several choices is counted at each of them; most do not follow a link.
         const is_of_all = question['type'] === 'multiple_choice' || question['type'] === 'link'
-        const whole = is_of_all ? responses : answered
+        const whole = is_of_all ? responses : answeredOf(results)
         return (
           <>
             <Score question={question} answers={answers} />
@@ -214,12 +214,11 @@ type ScoreProps = { readonly question: SurveyMembers; readonly answers: readonly
 function Score({ question, answers }: ScoreProps): VNode | null {
   const score = question['type'] === 'rating' ? scoreOf(question, answers) : null
   if (score === null) return null
-  const answered = answers.reduce((sum, { count }) => sum + count, 0)
   return (
     <p class={style.score}>
       <b>{formatNumber(score.value)}</b>
       <span>
-        {score.name} of {responsesText(answered)}
+        {score.name} of {responsesText(score.count)}
       </span>
     </p>
   )
