@@ -190,8 +190,10 @@ function Persons({ survey, draft, change }: AudienceProps): VNode {
   )
 }
 
-function Reach({ properties }: { readonly properties: readonly unknown[] }): VNode {
-  const { data } = useReach(properties, null)
+function Reach({ properties }: { readonly properties: readonly unknown[] }): VNode | null {
+  const { data, isError } = useReach(properties, null)
+  // As for members without the right to read flags.
+  if (isError) return null
   if (data === undefined) return <p class={edited.reach}>…</p>
   return (
     <p class={edited.reach} aria-live="polite">
