@@ -10,6 +10,7 @@ import {
   newBodyOf,
   readDraft,
 } from '../../src/web/pages/experiments/experiment-draft.ts'
+import { callsHref, exploreHref } from '../../src/web/pages/experiments/explore-links.ts'
 import {
   isWhole,
   type MetricMembers,
@@ -96,12 +97,13 @@ describe('the draft of an experiment', () => {
   })
   test('makes an experiment with a flag of its own, or on one that exists', () => {
     const draft = { ...NEW_EXPERIMENT, name: 'Új gomb: 2.', metrics: [PAID] }
-    expect(flagKeyOf(draft)).toBe('új-gomb-2')
+    expect(flagKeyOf(draft)).toBe('uj-gomb-2')
+    expect(flagKeyOf({ ...draft, name: 'Ｎew 🚀 日本' })).toBe('new')
     const variant = (key: string) => ({ key, rollout_percentage: 50 })
     expect(newBodyOf(draft)).toEqual({
       name: 'Új gomb: 2.',
       description: '',
-      feature_flag_key: 'új-gomb-2',
+      feature_flag_key: 'uj-gomb-2',
       feature_flag: {
         filters: {
           multivariate: { variants: [variant('control'), variant('test')] },
@@ -193,6 +195,24 @@ describe('a metric', () => {
       false,
     )
     expect(isWhole(PAID)).toBe(true)
+  })
+})
+
+describe('a link to Explore', () => {
+  test('has the days of the experiment in the time zone of the project', () => {
+    const experiment = stored({
+      start_date: '2026-11-01T02:00:00Z',
+      end_date: '2026-11-03T23:30:00Z',
+    })
+    const rangeOf = (href: string): unknown =>
+      JSON.parse(decodeURIComponent(href.slice('/explore#q='.length))).dateRange
+    const american = { date_from: '2026-10-31', date_to: '2026-11-03' }
+    expect(rangeOf(callsHref(experiment, 'America/New_York'))).toEqual(american)
+    expect(rangeOf(exploreHref(experiment, PAID, 'America/New_York'))).toEqual(american)
+    expect(rangeOf(callsHref(experiment, 'Europe/Budapest'))).toEqual({
+      date_from: '2026-11-01',
+      date_to: '2026-11-04',
+    })
   })
 })
 

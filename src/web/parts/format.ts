@@ -122,6 +122,14 @@ export function formatTime(iso: string, timezone: string): string {
   return momentFormat(timezone, TIME).format(date)
 }
 
+/** The day of an instant in a time zone: `2026-11-23`. */
+export function projectDay(iso: string, timezone: string): string {
+  const parts = momentFormat(timezone, DAY).formatToParts(new Date(iso))
+  const partOf = (type: string): string => parts.find((part) => part.type === type)?.value ?? ''
+  return `${partOf('year')}-${partOf('month')}-${partOf('day')}`
+}
+
+const DAY: Intl.DateTimeFormatOptions = { year: 'numeric', month: '2-digit', day: '2-digit' }
 const MOMENT: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'medium' }
 const TIME: Intl.DateTimeFormatOptions = { timeStyle: 'medium' }
 

@@ -100,10 +100,12 @@ const textIn = (members: Readonly<Record<string, unknown>>, name: string): strin
   return typeof value === 'string' ? value : ''
 }
 
-/** The key of a new flag: what was typed, or the experiment's name in small letters and hyphens. */
+/** The key of a new flag: what was typed, or the experiment's name in the letters of keys, `Új gomb` → `uj-gomb`. */
 export function flagKeyOf({ flag_key, name }: DraftedExperiment): string {
   if (flag_key.trim() !== '') return flag_key.trim()
-  const words = name.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+  // Decomposed: an accent is a character of its own, which goes, and its letter stays.
+  const letters = name.normalize('NFKD').replaceAll(/\p{M}/gu, '')
+  const words = letters.toLowerCase().match(/[a-z0-9]+/g) ?? []
   return words.join('-').slice(0, FLAG_KEY_MAX)
 }
 

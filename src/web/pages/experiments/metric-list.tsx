@@ -11,6 +11,7 @@ import { Button, IconButton } from '../../parts/button.tsx'
 import style from '../../parts/fields/edited-page.module.css'
 import { Loaded } from '../../parts/notes/loaded.tsx'
 import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
+import { useProject } from '../../state/project.tsx'
 import type { ChangeOptions } from '../../state/url.ts'
 import type { DraftedExperiment } from './experiment-draft.ts'
 import sheet from './experiments.module.css'
@@ -143,13 +144,14 @@ type MeasuredProps = MetricHeadProps & {
 
 /** A metric with its result. */
 function Measured({ experiment, metric, title, text, children }: MeasuredProps): VNode {
+  const { timezone } = useProject()
   const picture = useRef<HTMLDivElement>(null)
   // Days are typed: each would be a query.
   const settled = useSettled(JSON.stringify(metric))
   const query = metricQuery(experiment.id, JSON.parse(settled))
   const result = useMetricResult(query)
   const answer = result.isPlaceholderData ? undefined : result.data
-  const href = exploreHref(experiment, metric)
+  const href = exploreHref(experiment, metric, timezone)
   return (
     <>
       <MetricHead title={title} text={text}>

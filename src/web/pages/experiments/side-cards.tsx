@@ -24,6 +24,7 @@ type CardProps = { readonly experiment: ShownExperiment }
 
 /** The exposed persons by variant, beside the shares that the flag gives. */
 export function ExposuresCard({ experiment }: CardProps): VNode {
+  const { timezone } = useProject()
   const query = exposureQuery(experiment.id)
   const exposures = useExposures(query)
   return (
@@ -33,7 +34,7 @@ export function ExposuresCard({ experiment }: CardProps): VNode {
         {({ results }) => <ExposureTable experiment={experiment} lines={results} />}
       </Loaded>
       <div class={style.actions}>
-        <ButtonLink href={callsHref(experiment)} icon="explore">
+        <ButtonLink href={callsHref(experiment, timezone)} icon="explore">
           Calls in Explore
         </ButtonLink>
         <AnswerAge query={query} answer={exposures.data} />
