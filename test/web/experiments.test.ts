@@ -22,6 +22,7 @@ import { listMetrics } from '../../src/web/pages/experiments/metric-order.ts'
 import {
   chanceText,
   changeText,
+  levelText,
   pValueText,
   resultWord,
   statusText,
@@ -239,6 +240,7 @@ describe('a result', () => {
   test('is put into words', () => {
     const higher = compared({ significant: true, credible_interval: [0.1, 0.3] })
     const lower = compared({ significant: true, confidence_interval: [-0.3, -0.1] })
+    const likely = compared({ significant: true, credible_interval: [-0.06, 0.71] })
     const open = compared({ significant: false, credible_interval: [-0.1, 0.3] })
     const early = compared({ validation_failures: ['not-enough-exposures'] })
     const wordsOf = (variant: ComparedVariant, goal?: string) => {
@@ -252,6 +254,8 @@ describe('a result', () => {
       'Significantly higher',
     ])
     expect(wordsOf(lower)).toEqual(['Significantly lower', 'bad', 'Significantly lower'])
+    // A chance of 95.04% with 92 persons each: an interval of 95% that has no change in it is not significant.
+    expect(wordsOf(likely)).toEqual(['Probably higher', 'open', 'Probably higher'])
     expect(wordsOf(open)).toEqual(['Not significant', 'open', 'Not significant'])
     expect(wordsOf(early)).toEqual(['Too early: fewer than 50 persons', 'open', 'Too early'])
     const of_baseline = {
@@ -267,6 +271,11 @@ describe('a result', () => {
       '83.8%',
       '–',
     ])
+    expect(
+      [0.95, 1 - 0.002, 1 - 0.1, 0.9999].map((credible_level) =>
+        levelText({ ...method, credible_level }),
+      ),
+    ).toEqual(['95%', '99.8%', '90%', '99.99%'])
     expect([pValueText(0.0001), pValueText(0.15434)]).toEqual(['< 0.001', '0.154'])
     expect([
       changeText(0.123, 'relative'),

@@ -38,10 +38,15 @@ export function statusText(
   return end_date === null ? `${text}, ${time}` : `${text} after ${time}`
 }
 
+const NOT_SIGNIFICANT = 'Not significant'
+
 /** A comparison in words, and whether it is good, bad or neither. */
 type Verdict = { readonly text: string; readonly look: 'bad' | 'good' | 'open' }
 
-/** `Significantly higher`; why there is no comparison, where there is none. */
+/**
+ * `Significantly higher`; why there is no comparison, where there is none. By the Bayesian method a chance beyond the
+ * level is significant for the server also where the interval of that level has both signs: that is only probable.
+ */
 export function verdictOf(
   variant: ComparedVariant,
   { baseline, method }: MetricAnswer,
@@ -53,8 +58,11 @@ export function verdictOf(
     const [of_baseline] = baseline?.validation_failures ?? []
     return { text: failureText(own, of_baseline, method.variant_exposures_min), look: 'open' }
   }
-  if (!variant.significant) return { text: 'Not significant', look: 'open' }
+  if (!variant.significant) return { text: NOT_SIGNIFICANT, look: 'open' }
   const is_higher = changeOf(interval) > 0
+  const [low, high] = interval
+  if (low <= 0 && high >= 0)
+    return { text: is_higher ? 'Probably higher' : 'Probably lower', look: 'open' }
   return {
     text: is_higher ? 'Significantly higher' : 'Significantly lower',
     look: is_higher === (goal !== 'decrease') ? 'good' : 'bad',
@@ -81,13 +89,14 @@ function failureText(
 
 /** The result of a metric in a word or two, for lists. */
 export function resultWord(answer: MetricAnswer, goal: unknown): string {
-  const verdicts = answer.variant_results.map((variant) => verdictOf(variant, answer, goal))
+  const compared = answer.variant_results.filter((variant) => intervalOf(variant) !== null)
+  const verdicts = compared.map((variant) => verdictOf(variant, answer, goal))
   const best =
-    verdicts.find(({ look }) => look === 'good') ?? verdicts.find(({ look }) => look === 'bad')
-  if (best !== undefined) return best.text
-  return answer.variant_results.some((variant) => intervalOf(variant) !== null)
-    ? 'Not significant'
-    : 'Too early'
+    verdicts.find(({ look }) => look === 'good') ??
+    verdicts.find(({ look }) => look === 'bad') ??
+    verdicts.find(({ text }) => text !== NOT_SIGNIFICANT) ??
+    verdicts[0]
+  return best?.text ?? 'Too early'
 }
 
 /** The interval of the difference by the experiment's method. */
@@ -140,6 +149,6 @@ export function pValueText(p_value: number | null | undefined): string {
   return p_value < 0.001 ? '< 0.001' : p_value.toFixed(3)
 }
 
-/** `95%`. */
+/** `95%`, `99.9%`: the level as it is set, which no rounding makes a certainty. */
 export const levelText = ({ credible_level, confidence_level }: MetricAnswer['method']): string =>
-  formatPercent(credible_level ?? confidence_level, 0)
+  `${Number(((credible_level ?? confidence_level ?? 0) * 100).toPrecision(10))}%`
