@@ -62,13 +62,17 @@ const VIEW_HEIGHT = 200
 /** The frames without a change of the document or its fonts after which a page counts as drawn. */
 const QUIET_FRAMES = 12
 
+/** The skeletons of charts whose script comes after the heading. */
+const LOADING = '#app main [role="status"][aria-label^="Loading"]'
+
 /** Evaluated in the page by the debugger, which the content policy does not bind. */
 const UNTIL_DRAWN = `document.fonts.ready.then(() => new Promise((resolve) => {
   let quiet = 0
   const all = { subtree: true, childList: true, attributes: true, characterData: true }
   new MutationObserver(() => { quiet = 0 }).observe(document, all)
   const onFrame = () => {
-    quiet = document.querySelector('#app main h1') === null ? 0 : quiet + 1
+    const is_begun = document.querySelector('#app main h1') !== null
+    quiet = is_begun && document.querySelector('${LOADING}') === null ? quiet + 1 : 0
     if (quiet < ${QUIET_FRAMES}) requestAnimationFrame(onFrame)
     else resolve(true)
   }

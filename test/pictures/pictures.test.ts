@@ -52,6 +52,14 @@ describe.skipIf(PROGRAM === null)('a picture', () => {
     expect(heightOf(await draw(grow(9000)))).toBe(500)
   }, 60_000)
 
+  test('waits for a chart whose script comes later than the heading', async () => {
+    const late = `
+      const main = document.querySelector('main')
+      main.innerHTML += '<div role="status" aria-label="Loading the page"></div>'
+      setTimeout(() => { main.innerHTML = '<h1>x</h1>'; main.style.height = '321px' }, 1500)`
+    expect(heightOf(await draw(late))).toBe(321)
+  }, 60_000)
+
   test('reaches no server: not this machine, not by a name, not by any way of asking', async () => {
     const asked: string[] = []
     using server = Bun.serve({
