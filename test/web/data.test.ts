@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { ActionStep } from '../../src/web/api/types/shown-action.ts'
 import {
   bodyOf,
+  copyOf,
+  draftOf,
   filtersOf,
   NEW_STEP,
   readDraft,
@@ -36,14 +38,44 @@ const VISIT: ActionStep = { ...NEW_STEP, url: '/pricing', properties: [PRO] }
 
 describe('the draft of an action', () => {
   test('stores what was changed, and of a new one everything', () => {
-    const draft = { name: 'Visits', description: '', tags: [], steps: [VISIT] }
+    const draft = { name: 'Visits', description: '', tags: [], steps: [VISIT], others: {} }
+    const { others: _none, ...members } = draft
     expect(bodyOf(draft, draft)).toEqual({})
     expect(bodyOf({ ...draft, name: ' Visits ' }, draft)).toEqual({})
     expect(bodyOf({ ...draft, steps: [] }, draft)).toEqual({ steps: [] })
-    expect(bodyOf(draft, null)).toEqual(draft)
+    expect(bodyOf(draft, null)).toEqual(members)
+    const blank = { ...draft, name: ' ' }
+    expect(bodyOf({ ...blank, description: 'd' }, blank)).toEqual({ description: 'd' })
+  })
+  test('of a copy has what only the API edits', () => {
+    const only_api = {
+      post_to_slack: true,
+      slack_message_format: '[event.name]',
+      pinned_at: '2026-01-01T00:00:00.000000Z',
+    }
+    const members = { name: 'Visits', description: 'd', tags: ['a'], steps: [VISIT] }
+    const stored = {
+      ...only_api,
+      ...members,
+      id: 7,
+      deleted: false,
+      updated_at: '2026-01-01T00:00:00.000000Z',
+    }
+    const copy = copyOf(stored, draftOf(stored))
+    expect(bodyOf(readDraft(JSON.parse(JSON.stringify(copy))) ?? copy, null)).toEqual({
+      ...only_api,
+      ...members,
+      name: 'Visits (copy)',
+    })
   })
   test('comes back from an address, and from nothing else', () => {
-    const draft = { name: 'Visits', description: 'd', tags: ['a'], steps: [VISIT, CLICK] }
+    const draft = {
+      name: 'Visits',
+      description: 'd',
+      tags: ['a'],
+      steps: [VISIT, CLICK],
+      others: {},
+    }
     expect(readDraft(JSON.parse(JSON.stringify(draft)))).toEqual(draft)
     for (const odd of [null, 1, [], {}, { name: 1 }, { name: 'x', steps: {} }]) {
       expect(readDraft(odd)).toBeNull()
@@ -58,6 +90,7 @@ describe('the draft of an action', () => {
         { ...NEW_STEP, event: null },
         { ...NEW_STEP, event: null },
       ],
+      others: {},
     })
   })
   test('is told in words', () => {
@@ -95,6 +128,8 @@ describe('the draft of a definition', () => {
       hidden: true,
       property_type: null,
     })
+    const tags = { tags: ['a', 'b'] }
+    expect(definitions.bodyOf({ ...stored, ...tags }, { ...stored, tags: ['a\nb'] })).toEqual(tags)
   })
   test('comes back from an address, and from nothing else', () => {
     expect(definitions.readDraft(JSON.parse(JSON.stringify(stored)))).toEqual(stored)

@@ -9,7 +9,12 @@ export type DraftedAction = {
   readonly description: string
   readonly tags: readonly string[]
   readonly steps: readonly ActionStep[]
+  /** Of a copy: the members of its original that the page does not edit. */
+  readonly others: Readonly<Record<string, unknown>>
 }
+
+/** Members that only the API edits; a copy has them too. */
+const COPIED: ReadonlySet<string> = new Set(['pinned_at', 'post_to_slack', 'slack_message_format'])
 
 const ANY_EVENT: ActionStep = {
   event: null,
@@ -27,7 +32,13 @@ const ANY_EVENT: ActionStep = {
 
 export const NEW_STEP: ActionStep = { ...ANY_EVENT, event: '$pageview' }
 
-export const NEW_ACTION: DraftedAction = { name: '', description: '', tags: [], steps: [NEW_STEP] }
+export const NEW_ACTION: DraftedAction = {
+  name: '',
+  description: '',
+  tags: [],
+  steps: [NEW_STEP],
+  others: {},
+}
 
 /** The draft of a stored action. */
 export const draftOf = ({ name, description, tags, steps }: ShownAction): DraftedAction => ({
@@ -35,17 +46,29 @@ export const draftOf = ({ name, description, tags, steps }: ShownAction): Drafte
   description,
   tags,
   steps,
+  others: {},
 })
+
+/** The draft of a new action that is like a stored one, with the changes of its draft. */
+export const copyOf = (action: ShownAction, draft: DraftedAction): DraftedAction => ({
+  ...draft,
+  name: `${draft.name} (copy)`,
+  others: copiedOf(action),
+})
+
+const copiedOf = (members: object): DraftedAction['others'] =>
+  Object.fromEntries(Object.entries(members).filter(([name]) => COPIED.has(name)))
 
 /** A draft as an address has it; null for anything else. */
 export function readDraft(value: unknown): DraftedAction | null {
-  const { name, description, tags, steps } = membersOf(value)
+  const { name, description, tags, steps, others } = membersOf(value)
   if (typeof name !== 'string' || !Array.isArray(steps)) return null
   return {
     name,
     description: textOf(description) ?? '',
     tags: Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : [],
     steps: steps.map((step) => readStep(membersOf(step))),
+    others: copiedOf(membersOf(others)),
   }
 }
 
@@ -76,11 +99,13 @@ function membersOf(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 /** The body that stores a draft: what differs from the stored action, all of a new one. */
-export function bodyOf(draft: DraftedAction, stored: DraftedAction | null): object {
-  const members = Object.entries({ ...draft, name: draft.name.trim() })
-  const before: Readonly<Record<string, unknown>> = { ...stored }
+export function bodyOf({ others, ...draft }: DraftedAction, stored: DraftedAction | null): object {
+  if (stored === null) return { ...others, ...draft, name: draft.name.trim() }
+  // The API stores names with blanks around them, which stay unless the name is changed.
+  const name = draft.name === stored.name ? draft.name : draft.name.trim()
+  const before: Readonly<Record<string, unknown>> = stored
   return Object.fromEntries(
-    members.filter(([name, value]) => stored === null || !isEqual(value, before[name])),
+    Object.entries({ ...draft, name }).filter(([member, value]) => !isEqual(value, before[member])),
   )
 }
 

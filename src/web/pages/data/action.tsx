@@ -24,6 +24,7 @@ import { useMayEdit, useProject } from '../../state/project.tsx'
 import { type ChangeOptions, hashOf, useHashQuery } from '../../state/url.ts'
 import {
   bodyOf,
+  copyOf,
   type DraftedAction,
   draftOf,
   filtersOf,
@@ -197,7 +198,7 @@ function ActionMenu({ action, draft, may_edit }: ActionMenuProps): VNode {
   const [is_deleting, setDeleting] = useState(false)
   const filters = [{ type: 'hogql', key: `matchesAction(${action.id})`, operator: 'exact' }]
   const duplicate = async (): Promise<void> =>
-    navigate(`/data/actions/new${await hashOf({ ...draft, name: `${draft.name} (copy)` })}`)
+    navigate(`/data/actions/new${await hashOf(copyOf(action, draft))}`)
   const remove = async (): Promise<void> => {
     await changeAction(id, action.id, { deleted: true })
     navigate('/data/actions')

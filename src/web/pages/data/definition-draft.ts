@@ -1,5 +1,6 @@
 /** The editable form of an event or a property: read from the stored definition or from an address. */
 import type { DefinedEvent, DefinedProperty } from '../../api/types/shown-definition.ts'
+import { isEqual } from '../../parts/is-equal.ts'
 
 export type DraftedDefinition = {
   readonly description: string
@@ -42,7 +43,7 @@ export function bodyOf(draft: DraftedDefinition, stored: DraftedDefinition): obj
   const { description, tags, is_verified, is_hidden, property_type } = draft
   return {
     ...(description !== stored.description && { description }),
-    ...(tags.join('\n') !== stored.tags.join('\n') && { tags }),
+    ...(!isEqual(tags, stored.tags) && { tags }),
     ...(is_verified !== stored.is_verified && { verified: is_verified }),
     ...(is_hidden !== stored.is_hidden && { hidden: is_hidden }),
     ...(property_type !== stored.property_type && { property_type: property_type || null }),

@@ -1,9 +1,9 @@
 /** Events and properties in words, for their lists. */
 import type { ShownDefinition } from '../../api/types/shown-definition.ts'
 
-/** A name that can be seen: a project's own may consist of blanks. */
+/** A name that can be seen, and told from others: in quotes where it begins or ends with blanks. */
 export const visibleName = (title: string): string =>
-  title.trim() === '' ? JSON.stringify(title) : title
+  title === '' || title !== title.trim() ? JSON.stringify(title) : title
 
 /** The line below a name: the name as it is sent where its title is another, the description, the tags. */
 export function aboutText({ name, description, tags }: ShownDefinition, title: string): string {
