@@ -374,6 +374,31 @@ describe.skipIf(!HAS_BROWSER)('Data', () => {
     expect(visit.complaints.filter((text) => !text.includes('status of 400'))).toEqual([])
   })
 
+  test('shows a changed action in a chart that was just seen', async () => {
+    const steps = [{ event: '$pageview', url: 'pricing' }]
+    const { id } = await api<{ readonly id: number }>('actions/', { name: ' Seen ', steps })
+    await using visit = await ui.visit()
+    const { page } = visit
+    let asked = 0
+    page.on('request', (request) => {
+      if (request.url().endsWith('/query/') && request.postData()?.includes('ActionsNode'))
+        asked += 1
+    })
+    await page.goto(`/p/${ui.project}/data/actions/${id}`)
+    await page.getByRole('heading', { level: 1, name: '" Seen "' }).waitFor()
+    await page.getByRole('link', { name: 'Explore' }).last().click()
+    await page.getByRole('slider').waitFor()
+    await page.goBack()
+    await page.getByRole('textbox', { name: 'URL' }).fill('no such page')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('Changed', { exact: true }).waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'Explore' }).last().click()
+    await page.getByRole('slider').waitFor()
+    await expectSoon(() => Promise.resolve(asked), 2)
+    expect(await api(`actions/${id}/`)).toMatchObject({ name: ' Seen ' })
+    expect(visit.complaints).toEqual([])
+  })
+
   test('leaves what it cannot edit of an action as it is', async () => {
     const odd = [
       { key: 'a', value: 'b' },

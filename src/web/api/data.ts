@@ -89,6 +89,10 @@ export async function changeDefinition(
     await queryClient.invalidateQueries({ queryKey: [family, project_id], refetchType: 'none' })
   } else {
     await queryClient.invalidateQueries({ queryKey: [family, project_id] })
+    // Charts that were just seen read it by its new type.
+    if ('property_type' in body) {
+      void queryClient.invalidateQueries({ queryKey: ['query', project_id] })
+    }
   }
 }
 
