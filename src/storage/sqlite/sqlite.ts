@@ -98,14 +98,24 @@ export class DamagedDatabase extends Error {
 }
 
 /**
- * Reads a whole database and throws `DamagedDatabase` when it is; a missing file is sound. Called at the start after a crash: a
- * damaged database must not be written to, and is never repaired in silence.
+ * Reads a whole database and throws `DamagedDatabase` when it is, another error when the disk does not let it be read; a missing
+ * file is sound. Called at the start after a crash: a damaged database must not be written to, and is never repaired in silence.
  */
 export function requireUndamaged(path: string): void {
   if (!existsSync(path)) return
   const findings = quickCheck(path)
   if (findings === 'ok') return
+  if (isReadError(findings)) throw new Error(`${path} cannot be read (${findings})`)
   throw new DamagedDatabase(path, findings)
+}
+
+/** SQLite's code for a disk that failed; its lowest byte, above which is the call that did. */
+const SQLITE_IOERR = 10
+
+/** Whether a check found a page that the disk failed to read, which says nothing about what is in it. */
+function isReadError(findings: string): boolean {
+  const [, code = ''] = /error code=(\d+)/.exec(findings) ?? []
+  return (Number(code) & 0xff) === SQLITE_IOERR
 }
 
 function quickCheck(path: string): string {

@@ -1,6 +1,6 @@
 /** Opening SQLite: migrations go forward only, damage is told instead of written to. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -88,6 +88,19 @@ describe('a database', () => {
     expect(() => requireUndamaged(path)).toThrow(/x\.db is damaged .*restore it from a backup/)
     writeFileSync(path, 'this was a database once'.repeat(1000))
     expect(() => requireUndamaged(path)).toThrow(/x\.db is damaged/)
+  })
+
+  test('a page that cannot be read is no damage: a disk may fail for a moment', () => {
+    const path = join(folder, 'x.db')
+    using db = openWriter(path)
+    db.run(`
+    create table a (x integer primary key, y text);
+    with recursive n (i) as (select 1 union all select i + 1 from n where i < 200)
+    insert into a select i, hex(zeroblob(500)) from n`)
+    db.run('pragma wal_checkpoint(truncate)')
+    db.run("update a set y = '' where x = 150")
+    truncateSync(`${path}-wal`, 0)
+    expect(() => requireUndamaged(path)).toThrow(/x\.db cannot be read .*error code=522/)
   })
 })
 
