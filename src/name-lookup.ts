@@ -12,13 +12,17 @@ import { findErrorCode } from './error-message.ts'
 /** The names whose last fetch was answered: their connections may last longer than their name servers answer. */
 const reached = new Set<string>()
 
+/** The runtime sends requests to the proxy of the environment, which looks their names up itself. */
+const HAS_PROXY = Object.keys(process.env).some((name) => /^(all|https?)_proxy$/i.test(name))
+
 /**
  * Fetches from an address of the settings. Where the last fetch failed or there was none, it rejects while no name server
  * answers for the name, before the runtime looks it up. A name that no name server knows is left to the runtime.
  */
 export async function fetchByName(address: string, init: RequestInit): Promise<Response> {
   const host = hostOf(new URL(address))
-  if (isIP(host) === 0 && !reached.has(host)) await requireNameServer(host, init.signal ?? null)
+  const is_looked_up = isIP(host) === 0 && !HAS_PROXY
+  if (is_looked_up && !reached.has(host)) await requireNameServer(host, init.signal ?? null)
   try {
     const answer = await fetch(address, init)
     reached.add(host)

@@ -45,6 +45,25 @@ test.skipIf(!has_own_mounts)(
   },
 )
 
+test('a proxy is asked while no name server answers: names may be known only to it', async () => {
+  using proxy = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: ({ url }) => new Response(`proxy: ${url}`),
+  })
+  const script = `
+    const { setServers } = require('node:dns')
+    const { fetchByName } = require(${JSON.stringify(join(import.meta.dir, '../src/name-lookup.ts'))})
+    const silent = await Bun.udpSocket({ hostname: '127.0.0.1' })
+    setServers(['127.0.0.1:' + silent.port])
+    const answer = fetchByName('http://home.test/', { signal: AbortSignal.timeout(3000) })
+    console.log(await answer.then((found) => found.text(), String))
+    process.exit()`
+  const env = { ...process.env, HTTP_PROXY: proxy.url.href, NO_PROXY: '' }
+  const child = Bun.spawn([process.execPath, '-e', script], { env })
+  expect(await child.stdout.text()).toBe('proxy: http://home.test/\n')
+})
+
 test('an address is fetched by its name, again after a failure', async () => {
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('here') })
   const port = Number(server.port)
