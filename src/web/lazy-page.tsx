@@ -23,6 +23,9 @@ type LazyOptions = {
   readonly is_dialog?: boolean
 }
 
+/** A component that is loaded at its first use, or before it by `preload`. */
+type LazyComponent<Props> = ComponentType<Props> & { readonly preload: () => void }
+
 /**
  * Makes a component of a page, or of a heavy part of one, that is loaded at its first use. While the server is gone it
  * waits. A tab that is older than the server asks for files that are gone: it then reloads once, which brings the new
@@ -31,7 +34,7 @@ type LazyOptions = {
 export function lazyPage<Props extends object = object>(
   load: () => Promise<ComponentType<Props>>,
   { is_part = false, is_dialog = false }: LazyOptions = {},
-): ComponentType<Props> {
+): LazyComponent<Props> {
   let loaded: ComponentType<Props> | null = null
   const start = async (): Promise<LoadState<Props>> => {
     const Page = await load().catch(() => loadAgain(load))
@@ -40,7 +43,7 @@ export function lazyPage<Props extends object = object>(
     loaded = Page
     return { is: 'loaded', Page }
   }
-  return function LazyPage(props: Props): VNode | null {
+  function LazyPage(props: Props): VNode | null {
     const [state, setState] = useState<LoadState<Props>>(
       loaded === null ? { is: 'loading' } : { is: 'loaded', Page: loaded },
     )
@@ -62,6 +65,10 @@ export function lazyPage<Props extends object = object>(
       </>
     )
   }
+  const preload = (): void => {
+    if (loaded === null) void start()
+  }
+  return Object.assign(LazyPage, { preload })
 }
 
 /** Tries once more when the server answers, or reloads when it has another version; null when nothing helps. */

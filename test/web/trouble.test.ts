@@ -177,6 +177,42 @@ describe.skipIf(!HAS_BROWSER)('trouble of a page', () => {
     await page.getByRole('heading', { level: 1, name: 'Events' }).waitFor()
   })
 
+  const funnel = `#q=${encodeURIComponent(
+    JSON.stringify({
+      kind: 'FunnelsQuery',
+      series: ['$pageview', 'signed_up'].map((event) => ({ kind: 'EventsNode', event })),
+    }),
+  )}`
+
+  test('a chart whose script cannot be loaded says so in its place, and Retry brings it', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.route(/\/ui\/funnel-view-/, (route) => route.abort())
+    await page.goto(`/p/${ui.project}/explore${funnel}`)
+    const answer = page.getByRole('region', { name: 'Answer' })
+    await answer.getByText('This part could not be loaded.').waitFor()
+    await answer.getByText('Table', { exact: true }).click()
+    await answer.getByRole('cell', { name: 'signed_up' }).waitFor()
+    await answer.getByText('Chart', { exact: true }).click()
+    expect(await findBarriers(page)).toEqual([])
+    await page.unrouteAll()
+    await answer.getByRole('button', { name: 'Retry' }).click()
+    await answer.getByText(/of the previous step/).waitFor()
+  })
+
+  test('the script of a chart is loaded while its answer is computed', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    const script = page.waitForRequest(/\/ui\/funnel-view-/)
+    await page.route('**/query/', async (route) => {
+      await script
+      await route.continue()
+    })
+    await page.goto(`/p/${ui.project}/explore${funnel}`)
+    await page.getByText(/of the previous step/).waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+
   test('a call that alone is blocked is said in its place, asked for again only by Retry, and the rest works', async () => {
     await using visit = await ui.visit()
     const { page } = visit

@@ -11,6 +11,7 @@ import { SkeletonBlock } from '../../parts/notes/skeleton.tsx'
 import { Menu, type MenuItem } from '../../parts/overlays/menu.tsx'
 import { SERVER_URL } from '../../state/base-path.ts'
 import { useMayEdit, useProject } from '../../state/project.tsx'
+import { usePreloadedView } from '../explore/views/views.ts'
 import type { BoardEdit } from './board-edit.ts'
 import style from './boards.module.css'
 import { layoutOf, moveTile, ROW_PX, resizeTile, type TileSize, WIDTHS } from './layout.ts'
@@ -134,6 +135,7 @@ type AskedTileProps = EditedTileProps & {
 function AskedTile({ insight, query, ...props }: AskedTileProps): VNode {
   const { id, timezone } = useProject()
   const picture = useRef<HTMLDivElement>(null)
+  usePreloadedView(query.kind)
   const answer = useAnswer(query)
   const { data, isPlaceholderData } = answer
   const name = insightName(insight)

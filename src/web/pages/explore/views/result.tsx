@@ -27,7 +27,7 @@ import { type ExploreQuery, rangeOf } from '../explore-query.ts'
 import { AnswerTableView } from './answer-table.tsx'
 import style from './result.module.css'
 import { DISPLAYS, displayOf } from './trends-view.tsx'
-import { KIND_VIEWS } from './views.ts'
+import { KIND_VIEWS, usePreloadedView } from './views.ts'
 
 /** Few readers write notes: the dialog is loaded when it is opened. */
 const NoteDialog = lazyPage(
@@ -86,6 +86,7 @@ type AnswerCardProps = {
 function AnswerCard({ query, onPick, onNote }: AnswerCardProps): VNode {
   const [look, setLook] = useParam('show', 'chart')
   const picture = useRef<HTMLDivElement>(null)
+  usePreloadedView(query.kind)
   const { answer, progress, cancel } = useLongAnswer(query)
   const { data, isPlaceholderData } = answer
   const is_table = look === 'table'

@@ -1,8 +1,9 @@
 /** KIND_VIEWS: how the answer of each kind is drawn, and how it becomes a table. */
 import type { ComponentType } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { lazyPage } from '../../../lazy-page.tsx'
 import type { AnswerTable } from '../../../parts/answer/answer-table.ts'
-import type { ExploreKind, ExploreQuery } from '../explore-query.ts'
+import { EXPLORE_KINDS, type ExploreKind, type ExploreQuery } from '../explore-query.ts'
 import { funnelTable, isFunnelEmpty } from './funnel-answer.ts'
 import { lifecycleTable } from './lifecycle-answer.ts'
 import { pathsTable } from './paths-answer.ts'
@@ -12,7 +13,7 @@ import { TrendsView, trendsTable } from './trends-view.tsx'
 import type { ViewProps } from './view.ts'
 
 type KindView = {
-  readonly View: ComponentType<ViewProps<unknown>>
+  readonly View: ComponentType<ViewProps<unknown>> & { readonly preload?: () => void }
   readonly tableOf: (query: ExploreQuery, results: unknown) => AnswerTable
   readonly isEmpty: (results: unknown) => boolean
 }
@@ -57,4 +58,12 @@ export const KIND_VIEWS: Readonly<Record<ExploreKind, KindView>> = {
   PathsQuery: viewOf(PathsView, pathsTable, isNothing),
   LifecycleQuery: viewOf(LifecycleView, lifecycleTable, isFlat),
   StickinessQuery: viewOf(StickinessView, stickinessTable, isFlat),
+}
+
+/** Loads the chart of a kind of query while its answer is computed. */
+export function usePreloadedView(kind: string): void {
+  useEffect(() => {
+    const drawn = EXPLORE_KINDS.find((one) => one.kind === kind)
+    if (drawn !== undefined) KIND_VIEWS[drawn.kind].View.preload?.()
+  }, [kind])
 }
