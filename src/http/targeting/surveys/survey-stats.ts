@@ -119,19 +119,19 @@ export const SURVEY_STATS_ROUTES = [
 
 /**
  * SDKs that send partial answers repeat the whole answer each time, under one submission id; the last event
- * counts.
+ * counts. Scripts may use one id for several surveys.
  */
-const IS_LAST_OF_SUBMISSION = `uuid in (
+const isLastOfSubmission = (responses: string): string => `uuid in (
   select argMax(uuid, timestamp)
   from events
-  where event = 'survey sent'
-  group by if(empty(coalesce(toString(properties.$survey_submission_id), '')), toString(uuid), toString(properties.$survey_submission_id))
+  where ${responses}
+  group by properties.$survey_id, if(empty(coalesce(toString(properties.$survey_submission_id), '')), toString(uuid), toString(properties.$survey_submission_id))
 )`
 
 const COUNTS = `
 select properties.$survey_id, count()
 from events
-where event = 'survey sent' and ${IS_LAST_OF_SUBMISSION} and toString(uuid) not in {archived}
+where event = 'survey sent' and ${isLastOfSubmission("event = 'survey sent'")} and toString(uuid) not in {archived}
 group by properties.$survey_id
 limit 10000`
 
@@ -142,24 +142,18 @@ and properties.$survey_id in {surveys}
 and timestamp >= toDateTime64({from}, 3, 'UTC') and timestamp <= toDateTime64({until}, 3, 'UTC')
 and toString(uuid) not in {archived}
 and (event != 'survey dismissed' or coalesce(toString(properties.$survey_partially_completed), 'false') != 'true')
-and (event != 'survey sent' or ${IS_LAST_OF_SUBMISSION})`
+and (event != 'survey sent' or ${isLastOfSubmission("event = 'survey sent' and properties.$survey_id in {surveys}")})`
 
+/** Per event its number, persons, first and last time; then the persons who dismissed or answered. */
 const STATS = `
-select event, count(), count(distinct person_id), min(timestamp), max(timestamp)
+select ${['survey shown', 'survey dismissed', 'survey sent']
+  .map((event) => {
+    const only = (value: string) => `if(event = '${event}', ${value}, null)`
+    return `countIf(event = '${event}'), count(distinct ${only('person_id')}), min(${only('timestamp')}), max(${only('timestamp')})`
+  })
+  .join(', ')}, count(distinct if(event != 'survey shown', person_id, null))
 from events
-where ${SURVEY_EVENTS}
-group by event`
-
-/** Persons who dismissed and then answered count as answered. */
-const DISMISSED_AND_SENT = `
-select count()
-from (
-  select person_id
-  from events
-  where ${SURVEY_EVENTS} and event != 'survey shown'
-  group by person_id
-  having countIf(event = 'survey dismissed') > 0 and countIf(event = 'survey sent') > 0
-)`
+where ${SURVEY_EVENTS}`
 
 const RESPONSES = `
 select uuid, timestamp, distinct_id, person_id, properties
@@ -172,8 +166,6 @@ type SurveyId = Pick<Survey, 'id'>
 type SurveyStatsCall = { readonly project: Project; readonly request: Request }
 type EventFigures = readonly [total: number, people: number, first: unknown, last: unknown]
 
-const NO_EVENTS: EventFigures = [0, 0, null, null]
-
 async function readStats(
   app: AppContext,
   call: SurveyStatsCall,
@@ -184,20 +176,15 @@ async function readStats(
     archived: await archivedFor(app, call.request, surveys),
     ...readTimeRange(call.request, 'date_from', 'date_to'),
   }
-  const rows = await queryEvents(app, { ...call, values }, STATS)
-  const [[both = 0] = []] = await queryEvents(app, { ...call, values }, DISMISSED_AND_SENT)
-  const stored = new Map(
-    rows.map(([event, total, persons, first, last]) => [
-      event,
-      [Number(total), Number(persons), first, last] as const,
-    ]),
-  )
-  return figuresOf({
-    shown: stored.get('survey shown') ?? NO_EVENTS,
-    dismissed: stored.get('survey dismissed') ?? NO_EVENTS,
-    sent: stored.get('survey sent') ?? NO_EVENTS,
-    both: Number(both),
-  })
+  const [row = []] = await queryEvents(app, { ...call, values }, STATS)
+  const figuresAt = (at: number): EventFigures => {
+    const [total = 0, persons = 0, first = null, last = null] = row.slice(at * 4, at * 4 + 4)
+    return [Number(total), Number(persons), first, last]
+  }
+  const [shown, dismissed, sent] = [figuresAt(0), figuresAt(1), figuresAt(2)]
+  // Persons who dismissed and then answered count as answered.
+  const both = dismissed[1] + sent[1] - Number(row.at(-1) ?? 0)
+  return figuresOf({ shown, dismissed, sent, both })
 }
 
 type SurveyCounts = Readonly<Record<'dismissed' | 'sent' | 'shown', EventFigures>> & {

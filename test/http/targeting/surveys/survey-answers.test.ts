@@ -318,13 +318,32 @@ describe('what came back', () => {
     expect((shown[0] ?? 0) - (shown[1] ?? 0)).toBe(4)
   })
 
+  test('is counted for each survey, also where several have answers of one submission', async () => {
+    const ids = [await create(), await create()].map(({ body }) => String(body['id']))
+    const more = { $survey_submission_id: 'of two surveys' }
+    const sent = ids.map((id, at) => told(id, { name: 'sent', who: 'twice', day: at + 1, more }))
+    await capture(world, ...sent)
+    const counts = await read('responses_count/')
+    for (const id of ids) {
+      expect((await read(`${id}/stats/`))['stats']).toMatchObject({
+        'survey sent': { total_count: 1, unique_persons: 1 },
+      })
+      expect(await read(`${id}/responses/`)).toMatchObject({ results: { length: 1 } })
+      expect(counts[id]).toBe(1)
+    }
+  })
+
   test('is nothing at first', async () => {
     const { body } = await create()
-    expect((await read(`${String(body['id'])}/stats/`))['rates']).toEqual({
-      response_rate: 0,
-      dismissal_rate: 0,
-      unique_users_response_rate: 0,
-      unique_users_dismissal_rate: 0,
+    const none = { total_count: 0, unique_persons: 0, first_seen: null, last_seen: null }
+    expect(await read(`${String(body['id'])}/stats/`)).toMatchObject({
+      stats: { 'survey shown': none, 'survey dismissed': none, 'survey sent': none },
+      rates: {
+        response_rate: 0,
+        dismissal_rate: 0,
+        unique_users_response_rate: 0,
+        unique_users_dismissal_rate: 0,
+      },
     })
     expect((await read(`${String(body['id'])}/responses/`))['results']).toEqual([])
   })
