@@ -1,6 +1,7 @@
 /** Flags: made, tried, changed, switched, deleted in the browser; what the page does not edit stays. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { ShownFlag } from '../../src/web/api/types/shown-flag.ts'
+import { FLAG_CODES } from '../../src/web/pages/flags/flag-code.ts'
 import {
   bodyOf,
   copyOf,
@@ -125,6 +126,14 @@ describe('the draft of a flag', () => {
     if (one === undefined) throw new Error('no variant')
     expect(shareEvenly([one, one, one]).map(({ share }) => share)).toEqual(['34', '33', '33'])
   })
+  test('is read by code that asks for a variant other than control', () => {
+    const codeOf = (draft: DraftedFlag): string | undefined =>
+      FLAG_CODES[0]?.code({ draft, group_type: null, url: '', token: '' })
+    const draft = draftOf(STORED)
+    expect(codeOf(draft)).toContain('=== "test"')
+    expect(codeOf({ ...draft, variants: draft.variants.slice(0, 1) })).toContain('=== "control"')
+    expect(codeOf({ ...draft, variants: [] })).toContain('isFeatureEnabled')
+  })
   test('is told in a few words', () => {
     const [condition] = NEW_FLAG.conditions
     if (condition === undefined) throw new Error('no condition')
@@ -246,6 +255,28 @@ describe.skipIf(!HAS_BROWSER)('a flag', () => {
     await page.getByRole('heading', { level: 1, name: 'export-to-pdf' }).waitFor()
     await page.getByRole('switch', { name: 'Off' }).click()
     await page.getByText('export-to-pdf is on').waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('is switched without a step back', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto(`/p/${ui.project}/flags?search=pdf`)
+    const one = page.getByRole('switch', { name: 'export-to-pdf is on' })
+    await one.waitFor()
+    // A browser switches by itself: what the page draws then would be a step back.
+    await page.evaluate(`{
+      const own = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'checked')
+      const set = (value) => drawn.push(value)
+      globalThis.drawn = []
+      const get = () => own.get.call(document.querySelector('[role=switch]'))
+      Object.defineProperty(document.querySelector('[role=switch]'), 'checked', { get, set })
+    }`)
+    for (const state of ['off', 'on']) {
+      await one.click()
+      await page.getByText(`export-to-pdf is ${state}`, { exact: true }).last().waitFor()
+    }
+    expect(await page.evaluate<unknown>('drawn')).toEqual([])
     expect(visit.complaints).toEqual([])
   })
 

@@ -41,7 +41,7 @@ ${testOf('posthog.', draft, quote(keyOf(draft)), '  ')}
     code({ draft, group_type }) {
       const groups = group_type === null ? '' : `, groups={${quote(group_type)}: "acme"}`
       const names = `${quote(keyOf(draft))}, "ann"${groups}`
-      const [variant] = draft.variants
+      const variant = testedVariant(draft)
       const [read, is] =
         variant === undefined
           ? ['feature_enabled', '']
@@ -70,13 +70,13 @@ const keyOf = ({ key }: DraftedFlag): string => key || 'new-checkout'
 
 const quote = (text: string): string => JSON.stringify(text)
 
-/** The test in JavaScript, in short lines: on or off, or the first variant. */
-function testOf(
-  client: string,
-  { variants: [variant] }: DraftedFlag,
-  names: string,
-  indent = '',
-): string {
+/** The variant with something new: the first one but `control`; none of a flag without variants. */
+const testedVariant = ({ variants }: DraftedFlag): DraftedFlag['variants'][number] | undefined =>
+  variants.find(({ key }) => key !== 'control') ?? variants[0]
+
+/** The test in JavaScript, in short lines: on or off, or one variant. */
+function testOf(client: string, draft: DraftedFlag, names: string, indent = ''): string {
+  const variant = testedVariant(draft)
   const [read, is] =
     variant === undefined
       ? ['isFeatureEnabled', '']

@@ -1,4 +1,5 @@
 /** The switch of a flag, which applies at once. */
+import { notifyManager } from '@tanstack/preact-query'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { changeFlag } from '../../api/targeting/flags.ts'
@@ -25,7 +26,8 @@ export function FlagSwitch({ flag, label, is_bare = false, is_disabled }: FlagSw
   const change = async (is_on: boolean): Promise<void> => {
     setWanted(is_on)
     const is_stored = await store(is_on)
-    setWanted(null)
+    // After the stored flag, which observers get by the same schedule: before it the switch would jump back for a moment.
+    notifyManager.schedule(() => setWanted(null))
     if (!is_stored) return
     const undo = { text: 'Undo', run: () => void store(active) }
     showToast({ text: `${key} is ${is_on ? 'on' : 'off'}`, action: undo })
