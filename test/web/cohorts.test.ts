@@ -157,6 +157,20 @@ describe.skipIf(!HAS_BROWSER)('a cohort', () => {
     expect(visit.complaints).toEqual([])
   })
 
+  test('has no number in the list before its first calculation', async () => {
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.route('**/cohorts/?*', async (route) => {
+      const response = await route.fetch()
+      const list = (await response.json()) as { readonly results: readonly object[] }
+      const results = list.results.map((one) => ({ ...one, count: null, is_calculating: true }))
+      await route.fulfill({ response, json: { ...list, results } })
+    })
+    await page.goto(`/p/${ui.project}/cohorts`)
+    await page.getByRole('listitem').getByText('calculating…').first().waitFor()
+    expect(await page.getByText('– persons').count()).toBe(0)
+  })
+
   test('is made once by a double click', async () => {
     await using visit = await ui.visit()
     const { page } = visit

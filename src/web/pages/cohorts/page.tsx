@@ -49,7 +49,8 @@ function CohortList(): VNode {
 }
 
 function CohortItem({ cohort }: { readonly cohort: ShownCohort }): VNode {
-  const { id, name, description, count, is_static, last_calculation, created_at } = cohort
+  const { id, name, description, count, is_calculating, is_static } = cohort
+  const { last_calculation, created_at } = cohort
   const about = description || draftText(draftOf(cohort))
   return (
     <li>
@@ -58,7 +59,7 @@ function CohortItem({ cohort }: { readonly cohort: ShownCohort }): VNode {
         {about !== '' && <span>{about}</span>}
       </span>
       <span class={style.release}>
-        {personsText(count)}
+        {count === null && is_calculating ? 'calculating…' : personsText(count)}
         {is_static && ', a fixed list'}
       </span>
       <span class={style.when}>
