@@ -342,7 +342,7 @@ describe.skipIf(!HAS_BROWSER)('SQL', () => {
     await type(page, long)
     await run(page)
     await page.getByRole('progressbar', { name: 'Progress of the query' }).waitFor()
-    await page.getByRole('button', { name: 'Cancel' }).first().click()
+    await page.getByRole('button', { name: 'Cancel' }).click()
     await page.getByText('The server has stopped running it.').waitFor()
   })
 

@@ -105,7 +105,7 @@ function Actions({ desk }: DeskProps): VNode {
 function Work({ desk }: DeskProps): VNode {
   const { tabs, editor, variables, running, runText } = desk
   const { open } = tabs
-  const { answer, progress, cancel } = running
+  const { answer, progress } = running
   return (
     <div class={style.work}>
       <SqlEditor
@@ -125,7 +125,7 @@ function Work({ desk }: DeskProps): VNode {
         onChange={(values) => tabs.change({ values })}
         onRun={runText}
       />
-      {progress !== null && <Progress progress={progress} onCancel={cancel} />}
+      {progress !== null && <Progress progress={progress} />}
       {open.ran === null ? (
         <Examples onPick={(text) => tabs.add({ text })} />
       ) : (

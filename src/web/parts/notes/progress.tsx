@@ -1,11 +1,15 @@
-/** The progress of a long query, with a button that cancels it. */
+/** The progress of a long query, and a button that cancels it. */
 import type { VNode } from 'preact'
 import type { AnswerProgress } from '../../api/calls/long-answer.ts'
 import { Button } from '../button.tsx'
 import { formatNumber } from '../format.ts'
 import style from './progress.module.css'
 
-type ProgressProps = { readonly progress: AnswerProgress; readonly onCancel: () => void }
+type ProgressProps = {
+  readonly progress: AnswerProgress
+  /** Missing where the page has a button for it. */
+  readonly onCancel?: () => void
+}
 
 /** Draws the bar; the server estimates the total, and does not always know it. */
 export function Progress({ progress, onCancel }: ProgressProps): VNode {
@@ -23,7 +27,7 @@ export function Progress({ progress, onCancel }: ProgressProps): VNode {
           `, ${formatNumber(rows_read)} of about ${formatNumber(estimated_rows_total)} rows`}
         {bytes_read > 0 && `, ${formatNumber(Math.round(bytes_read / 1e6))} MB read`}
       </p>
-      <Button onClick={onCancel}>Cancel</Button>
+      {onCancel && <Button onClick={onCancel}>Cancel</Button>}
     </div>
   )
 }
