@@ -37,6 +37,17 @@ test('a breakdown has a label also where the query has null in place of the list
   expect(breakdownText(['a', ''], null)).toBe('a · (none)')
 })
 
+test('a country of a breakdown has its name in place of its code', () => {
+  const countries = [{ property: '$geoip_country_code' }]
+  const codes = ['NL', 'nowhere', '$$_posthog_breakdown_other_$$']
+  expect(codes.map((code) => breakdownText(code, countries))).toEqual([
+    'Netherlands',
+    'nowhere',
+    'Other',
+  ])
+  expect(breakdownText('NL', [{ property: 'plan' }])).toBe('NL')
+})
+
 test('durations stay on one line, and percents of a column have as many digits', () => {
   expect([0, 0.35, 2.5, 42, 102, 7500].map(formatDuration)).toEqual([
     '0s',

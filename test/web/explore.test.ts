@@ -238,11 +238,11 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
       await page.getByRole('button', { name }).waitFor({ state: 'detached' })
     }
     await remove('Remove signed_up')
-    await expectSoon(() => focusedName(page), 'Series')
+    await expectSoon(() => focusedName(page), 'Add a series')
     await remove('Remove the filter Browser is Chrome')
     await expectSoon(() => focusedName(page), 'Filter')
     await remove('Remove breakdown by Browser')
-    await expectSoon(() => focusedName(page), 'Breakdown')
+    await expectSoon(() => focusedName(page), 'Add a breakdown')
     expect(visit.complaints).toEqual([])
   })
 
@@ -652,21 +652,24 @@ describe.skipIf(!HAS_BROWSER)('Explore', () => {
     }
   })
 
-  test('series of the same events are named by how they count, or by their letter', async () => {
+  test('series are named by how they count, or by their letter', async () => {
     await using visit = await web.visit()
     const { page } = visit
     const persons = { ...PAGEVIEW, math: 'dau' }
-    const series = [PAGEVIEW, persons, CREATED, CREATED]
-    await page.goto(addressOf({ ...DAILY, series }, '?show=table'))
-    await expectSoon(
-      () => page.locator('section[aria-label=Answer] tbody tr td:first-child').allInnerTexts(),
-      [
-        'Page view (total count)',
-        'Page view (unique persons)',
-        'C: document_created',
-        'D: document_created',
-      ],
+    const names = (): Promise<readonly string[]> =>
+      page.locator('section[aria-label=Answer] tbody tr td:first-child').allInnerTexts()
+    await page.goto(
+      addressOf({ ...DAILY, series: [PAGEVIEW, persons, CREATED, CREATED] }, '?show=table'),
     )
+    await expectSoon(names, [
+      'Page view (total count)',
+      'Page view (unique persons)',
+      'C: document_created',
+      'D: document_created',
+    ])
+    const visitors = { ...CREATED, math: 'dau', custom_name: 'Writers' }
+    await goInside(page, addressOf({ ...DAILY, series: [persons, visitors] }, '?show=table'))
+    await expectSoon(names, ['Page view (unique persons)', 'Writers'])
     expect(visit.complaints).toEqual([])
   })
 

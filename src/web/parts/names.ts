@@ -1,4 +1,4 @@
-/** Readable names of the events and properties that SDKs send by themselves. */
+/** Readable names of the events and properties that SDKs send by themselves, and of countries. */
 
 const EVENTS: Readonly<Record<string, string>> = {
   $pageview: 'Page view',
@@ -119,3 +119,14 @@ export const SESSION_PROPERTIES: readonly {
   { name: '$end_pathname', property_type: 'String' },
   { name: '$start_timestamp', property_type: 'DateTime' },
 ]
+
+const COUNTRIES = new Intl.DisplayNames(['en-GB'], { type: 'region', fallback: 'code' })
+
+/** `NL` → `Netherlands`; a text that is no code stays, since clients may send any. */
+export function countryName(code: string): string {
+  try {
+    return COUNTRIES.of(code) ?? code
+  } catch {
+    return code
+  }
+}

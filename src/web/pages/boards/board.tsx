@@ -184,7 +184,6 @@ function boardActions(
     },
     rights.subscribe && {
       text: 'Post to a webhook',
-      icon: 'calendar',
       onSelect: () => setDialog({ kind: 'subscribe' }),
     },
     rights.edit && { text: 'Rename', onSelect: () => setDialog({ kind: 'rename' }) },

@@ -58,9 +58,9 @@ export function moveTile(
 
 /** WIDTHS: the widths that a tile can have, in columns. */
 export const WIDTHS = [
-  { w: 4, text: 'A third' },
-  { w: 6, text: 'Half' },
-  { w: 8, text: 'Two thirds' },
+  { w: 4, text: 'A third of the width' },
+  { w: 6, text: 'Half of the width' },
+  { w: 8, text: 'Two thirds of the width' },
   { w: 12, text: 'Whole width' },
 ] as const
 

@@ -2,6 +2,7 @@
 import type { WebBreakdownAnswer } from '../../../contract/insights/answers.ts'
 import type { WebStatsTableQuery } from '../../../contract/insights/web.ts'
 import type { PropertyCondition } from '../../parts/filters/conditions.ts'
+import { countryName } from '../../parts/names.ts'
 
 export type WebBreakdownTab = {
   readonly by: WebStatsTableQuery['breakdownBy']
@@ -88,17 +89,6 @@ export const BREAKDOWNS: readonly WebBreakdownCard[] = [
 
 /** A tab as the address has it. */
 export const tabName = ({ name, by }: WebBreakdownTab): string => name ?? by
-
-const COUNTRIES = new Intl.DisplayNames(['en-GB'], { type: 'region', fallback: 'code' })
-
-function countryName(code: string): string {
-  try {
-    return COUNTRIES.of(code) ?? code
-  } catch {
-    // Clients may send any text as a country's code.
-    return code
-  }
-}
 
 /** A value in words: `Amsterdam, Netherlands`, `Netherlands`, `/pricing`; `None` where nothing was sent. */
 export function breakdownText({ text }: WebBreakdownTab, value: WebBreakdownAnswer): string {

@@ -38,7 +38,14 @@ export function BreakdownEditor({ query, onChange, breakdowns_max }: BreakdownEd
         </span>
       ))}
       {breakdowns.length < breakdowns_max && (
-        <Popover label="Add a breakdown" text="Breakdown" icon="plus" look="quiet" is_bare>
+        <Popover
+          label="Add a breakdown"
+          name="Add a breakdown"
+          text="Breakdown"
+          icon="plus"
+          look="quiet"
+          is_bare
+        >
           {(close) => (
             <PropertyList
               {...(breakdowns_max > 1 && { offered: NO_COHORTS })}

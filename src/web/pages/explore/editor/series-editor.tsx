@@ -69,6 +69,7 @@ export function SeriesEditor(props: SeriesEditorProps): VNode {
           <Button
             look="quiet"
             icon="plus"
+            aria-label={`Add a ${text.toLowerCase()}`}
             onClick={() =>
               onChange([...series, series.at(-1) ?? { kind: 'EventsNode', event: null }])
             }

@@ -1,13 +1,21 @@
 /** Values of breakdowns as answers have them. */
+
 import { formatNumber } from '../../../parts/format.ts'
+import { countryName } from '../../../parts/names.ts'
 
 const EMPTY_VALUE = '$$_posthog_breakdown_null_$$'
 const OTHER_VALUE = '$$_posthog_breakdown_other_$$'
 
 /** A breakdown whose values are bins of numbers, if it has a count of them. */
-type LabelledBreakdown = { readonly histogram_bin_count?: number | null }
+type LabelledBreakdown = {
+  readonly property: string | number
+  readonly histogram_bin_count?: number | null
+}
 
-/** A breakdown's value as a label; that of a histogram's bin is `0.5 – 33` in place of `[0.5,33]`. */
+/**
+ * A breakdown's value as a label: a country's code is its name, a histogram's bin `0.5 – 33` in place of
+ * `[0.5,33]`.
+ */
 export function breakdownText(
   value: unknown,
   breakdowns?: readonly LabelledBreakdown[] | null,
@@ -17,9 +25,11 @@ export function breakdownText(
   }
   if (value === EMPTY_VALUE || value === '' || value === null) return '(none)'
   if (value === OTHER_VALUE) return 'Other'
-  const ends = breakdowns?.[0]?.histogram_bin_count ? endsOfBin(value) : []
+  const { property, histogram_bin_count } = breakdowns?.[0] ?? {}
+  const ends = histogram_bin_count ? endsOfBin(value) : []
   if (ends.length === 2) return ends.map(formatNumber).join(' – ')
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+  if (typeof value !== 'string') return JSON.stringify(value) ?? ''
+  return property === '$geoip_country_code' ? countryName(value) : value
 }
 
 /** The ends of a histogram's bin: `[0.5,33]` → 0.5, 33. */

@@ -49,6 +49,7 @@ export function ResultChart(props: ResultChartProps): VNode {
         series={series}
         look={view}
         is_last_incomplete={false}
+        is_ranked={!is_time}
         height={height}
         has_table
       />

@@ -92,7 +92,8 @@ function Scale({ largest, unit, missing }: ScaleProps): VNode {
   const others = missing.length - names.length
   return (
     <>
-      1 <i class={style.scale} aria-hidden="true" /> {formatNumber(largest)} {unit}
+      1 <i class={style.scale} aria-hidden="true" />
+      <span class="unseen">to</span> {formatNumber(largest)} {unit}
       {names.length > 0 && (
         <span class={style.missing} title={missing.map(({ name }) => name).join(', ')}>
           Not on the map: {names.join(', ')}

@@ -17,6 +17,8 @@ export type PlotInput = {
   readonly series: readonly ChartSeries[]
   readonly look: PlotLook
   readonly is_last_incomplete: boolean
+  /** The buckets are no times: the first of them is always labelled, in place of the last. */
+  readonly is_ranked?: boolean
   readonly formatAxis?: (value: number) => string
 }
 
@@ -182,7 +184,7 @@ function barsOf(
 }
 
 function axesOf(
-  { buckets, formatAxis = formatCompact, series }: PlotInput,
+  { buckets, is_ranked = false, formatAxis = formatCompact, series }: PlotInput,
   width: number,
   colour: ColourReader,
 ): uPlot.Axis[] {
@@ -202,7 +204,7 @@ function axesOf(
       splits: () =>
         buckets
           .map((_, index) => index)
-          .filter((index) => (buckets.length - 1 - index) % step === 0),
+          .filter((index) => (is_ranked ? index : buckets.length - 1 - index) % step === 0),
       values: (_, splits) => splits.map((index) => buckets[index]?.short ?? ''),
     },
     {
