@@ -20,7 +20,7 @@ import {
   type CommittedAnswers,
   type NumberedAnswer,
   type NumberedCapture,
-  UNAVAILABLE,
+  refuseForFault,
 } from '../ingest/threads/messages.ts'
 import { faultOf } from '../ingest/threads/storage-faults.ts'
 import type { EdgeEntries, MovedEntries, NewEntry } from '../storage/log/edge-entries.ts'
@@ -201,7 +201,7 @@ export class EntryWriter {
           }
           const length = printed.reduce((sum, { text }) => sum + text.length, 0)
           if (this.#bytes + bytes + length > bytes_max) {
-            answers.push([request.id, UNAVAILABLE])
+            answers.push([request.id, refuseForFault(NO_ROOM)])
             continue
           }
           bytes += entries.append(printed)
@@ -222,7 +222,7 @@ export class EntryWriter {
     this.#context.names.forget()
     const fault = faultOf(error)
     if (fault === 'damaged') this.#break(error)
-    const answer = fault === null && !this.#is_broken ? failureOf(error) : UNAVAILABLE
+    const answer = fault === null && !this.#is_broken ? failureOf(error) : refuseForFault(error)
     this.#send(
       requests.map(({ id }): NumberedAnswer => [id, answer]),
       0,

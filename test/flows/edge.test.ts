@@ -12,6 +12,7 @@ import {
   freePort,
   PERSONAL_API_KEY,
   type Server,
+  serverLog,
   startServer,
 } from './processes/server.ts'
 
@@ -510,6 +511,7 @@ describe('an edge without its home', () => {
     }
     expect(status).toBe(503)
     expect(stored).toBeGreaterThan(10)
+    expect(serverLog(join(folder, 'edge'))).toContain('TIDEMARK_EDGE_DISK_MB is reached')
     home = await startHome()
     await until(async () => (await count('full')) === stored)
     await until(async () => (await capture(edge, 'after', { properties })).status === 200)
