@@ -71,6 +71,7 @@ const stored = (more: Partial<ShownExperiment> = {}): ShownExperiment => ({
   primary_metrics_ordered_uuids: ['b', 'a'],
   secondary_metrics_ordered_uuids: null,
   stats_config: null,
+  exposure_criteria: null,
   conclusion: null,
   conclusion_comment: null,
   archived: false,
@@ -444,6 +445,49 @@ describe.skipIf(!HAS_BROWSER)('an experiment', () => {
       stats_config: { method: 'frequentist' },
       metrics: [metric],
     })
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('is not undone over what others have changed; says which event counts, and that a flag which is off ships nothing', async () => {
+    const exposure_config = { kind: 'ExperimentEventExposureConfig', event: 'paid', properties: [] }
+    const { id } = await make({
+      name: 'Changed by others',
+      feature_flag_key: 'changed-by-others',
+      exposure_criteria: { exposure_config },
+    })
+    const at = `/api/projects/${ui.project}/experiments/${id}/`
+    const read = async () => (await ui.api(at)) as ShownExperiment
+    await using visit = await ui.visit()
+    const { page } = visit
+    await page.goto(`/p/${ui.project}/experiments/${id}`)
+    await page.getByRole('button', { name: 'Launch' }).click()
+    await page.getByText('the first event “paid”').waitFor()
+    await ui.api(at, { method: 'PATCH', body: JSON.stringify({ description: 'Of another' }) })
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('changed in the meantime').waitFor()
+    expect(await read()).toMatchObject({ status: 'running', description: 'Of another' })
+    await page.getByRole('button', { name: 'End', exact: true }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Conclusion').selectOption('lost')
+    await dialog.getByRole('button', { name: 'End', exact: true }).click()
+    await page.getByText('Ended after').waitFor()
+    const conclusion = JSON.stringify({ conclusion: 'invalid' })
+    await ui.api(at, { method: 'PATCH', body: conclusion })
+    await page.getByRole('button', { name: 'Undo' }).last().click()
+    await page.getByText('changed in the meantime').last().waitFor()
+    await page
+      .getByLabel('Conclusion')
+      .locator('option:checked', { hasText: 'Invalid' })
+      .waitFor({ state: 'attached' })
+    expect(await read()).toMatchObject({ status: 'stopped', conclusion: 'invalid' })
+    await ui.api(`/api/projects/${ui.project}/feature_flags/${(await read()).feature_flag?.id}/`, {
+      method: 'PATCH',
+      body: JSON.stringify({ active: false }),
+    })
+    await page.reload()
+    await page.getByRole('button', { name: 'Actions of the experiment' }).click()
+    await page.getByRole('menuitem', { name: 'Ship a variant…' }).click()
+    await dialog.getByText('The flag is off').waitFor()
     expect(visit.complaints).toEqual([])
   })
 

@@ -7,7 +7,7 @@ import {
 } from '@tanstack/preact-query'
 import { useProject } from '../../state/project.tsx'
 import { type AnswerOf, type AnyQuery, useAnswer } from '../calls/ask.ts'
-import { type ApiError, type CallMethod, call } from '../calls/call.ts'
+import { ApiError, type CallMethod, call } from '../calls/call.ts'
 import { queryClient } from '../calls/client.ts'
 import { type ItemPages, useItemPages } from '../calls/pages.ts'
 import { useSettled } from '../definitions.ts'
@@ -98,6 +98,21 @@ async function send(
   // Results depend on its times and its method, which are not in their query. Once it is drawn: a draft asks nothing.
   setTimeout(() => void queryClient.invalidateQueries({ queryKey: ['query', project_id] }))
   return experiment
+}
+
+/** Refuses to take a step back when others have changed the experiment since: `shown` is what the step has made of it. Throws ApiError. */
+export async function requireUnchanged(
+  project_id: number,
+  { id, updated_at }: ShownExperiment,
+): Promise<void> {
+  const now = await readExperiment(project_id, id)
+  if (now.updated_at === updated_at) return
+  throw new ApiError('It was changed in the meantime: nothing is undone.', {
+    status: 409,
+    code: 'changed',
+    attr: null,
+    retry_after_s: null,
+  })
 }
 
 /** Makes a cohort of the persons who were exposed, and returns its id. Throws ApiError. */

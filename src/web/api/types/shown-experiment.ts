@@ -28,6 +28,8 @@ export type ShownExperiment = {
   readonly primary_metrics_ordered_uuids: unknown
   readonly secondary_metrics_ordered_uuids: unknown
   readonly stats_config: unknown
+  /** The events by which persons take part; null for calls of the flag. */
+  readonly exposure_criteria: unknown
   readonly conclusion: string | null
   readonly conclusion_comment: string | null
   readonly archived: boolean

@@ -2,7 +2,11 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
-import { changeExperiment, moveExperiment } from '../../api/targeting/experiments.ts'
+import {
+  changeExperiment,
+  moveExperiment,
+  requireUnchanged,
+} from '../../api/targeting/experiments.ts'
 import type { ShownExperiment } from '../../api/types/shown-experiment.ts'
 import { Toggle } from '../../parts/fields/choice.tsx'
 import style from '../../parts/fields/edited-page.module.css'
@@ -50,20 +54,20 @@ export function EndDialog({
       conclusion: draft.conclusion === '' ? null : draft.conclusion,
       conclusion_comment: draft.comment === '' ? null : draft.comment,
     }
-    if (shipped === '') {
-      await moveExperiment(id, experiment.id, 'end', conclusions)
-    } else {
-      const shipment = { variant_key: shipped, release_to_everyone: is_for_all }
-      await moveExperiment(id, experiment.id, 'ship_variant', { ...shipment, ...conclusions })
+    if (shipped !== '') {
+      const shipment = { variant_key: shipped, release_to_everyone: is_for_all, ...conclusions }
+      await moveExperiment(id, experiment.id, 'ship_variant', shipment)
+      onClose()
+      showToast({ text: `${shipped} is shipped` })
+      return
     }
+    const ended = await moveExperiment(id, experiment.id, 'end', conclusions)
     onClose()
-    const back = { end_date: null, conclusion, conclusion_comment }
-    const undo = (): void => void applyChange(() => changeExperiment(id, experiment.id, back))
-    showToast(
-      shipped === ''
-        ? { text: 'Ended', action: { text: 'Undo', run: undo } }
-        : { text: `${shipped} is shipped` },
-    )
+    const undo = async (): Promise<void> => {
+      await requireUnchanged(id, ended)
+      await changeExperiment(id, experiment.id, { end_date: null, conclusion, conclusion_comment })
+    }
+    showToast({ text: 'Ended', action: { text: 'Undo', run: () => void applyChange(undo) } })
   }
   return (
     <Dialog title={is_shipping ? 'Ship a variant' : 'End the experiment'} onClose={onClose}>
@@ -120,6 +124,9 @@ function EndFields({ experiment, is_shipping, draft, change, error }: EndFieldsP
           is_on={draft.is_for_all}
           onChange={(is_for_all) => change({ is_for_all })}
         />
+      )}
+      {draft.shipped !== '' && experiment.feature_flag?.active === false && (
+        <p class={style.hint}>The flag is off, and stays off: nobody gets it until it is on.</p>
       )}
     </>
   )

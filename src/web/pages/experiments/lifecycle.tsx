@@ -7,6 +7,7 @@ import {
   type ExperimentMove,
   makeExposureCohort,
   moveExperiment,
+  requireUnchanged,
 } from '../../api/targeting/experiments.ts'
 import { changeFlag } from '../../api/targeting/flags.ts'
 import type { ShownExperiment } from '../../api/types/shown-experiment.ts'
@@ -45,8 +46,13 @@ export function ExperimentActions({ experiment, is_changed }: ExperimentActionsP
     apply(() => moveExperiment(id, experiment.id, move))
   const launch = async (): Promise<void> => {
     const { feature_flag: flag } = experiment
-    if (!(await step('launch'))) return
+    let launched = experiment
+    const is_done = await apply(async () => {
+      launched = await moveExperiment(id, experiment.id, 'launch')
+    })
+    if (!is_done) return
     const undo = async (): Promise<void> => {
+      await requireUnchanged(id, launched)
       if (flag?.active === false) await changeFlag(id, flag.id, { active: false })
       await moveExperiment(id, experiment.id, 'reset')
     }

@@ -18,7 +18,7 @@ import table from '../../parts/table.module.css'
 import { useProject } from '../../state/project.tsx'
 import own from './experiments.module.css'
 import { callsHref } from './explore-links.ts'
-import { membersOf } from './metric.ts'
+import { membersOf, nodeTitle } from './metric.ts'
 
 type CardProps = { readonly experiment: ShownExperiment }
 
@@ -54,12 +54,7 @@ function ExposureTable({ experiment, lines }: ExposureTableProps): VNode {
   const shares = sharesOf(experiment)
   return (
     <>
-      {total === 0 && (
-        <p class={style.hint}>
-          Nobody yet. A person counts from the first event “Flag called” of{' '}
-          {experiment.feature_flag_key}, which SDKs send when your code asks for the flag.
-        </p>
-      )}
+      {total === 0 && <p class={style.hint}>Nobody yet. {exposureText(experiment)}</p>}
       <SideScroll label="Exposed persons">
         <table class={`${table.table} ${own.figures}`} style={{ '--row': '40px' }}>
           <thead>
@@ -84,6 +79,14 @@ function ExposureTable({ experiment, lines }: ExposureTableProps): VNode {
       </SideScroll>
     </>
   )
+}
+
+/** By which event a person takes part: the flag's calls, or what the API has set. */
+function exposureText({ exposure_criteria, feature_flag_key }: ShownExperiment): string {
+  const { exposure_config: config } = membersOf(exposure_criteria)
+  if (!config || membersOf(config)['event'] === '$feature_flag_called')
+    return `A person counts from the first event “Flag called” of ${feature_flag_key}, which SDKs send when your code asks for the flag.`
+  return `A person counts from the first event “${nodeTitle(config)}” that has the property $feature/${feature_flag_key}.`
 }
 
 /** The server's name for persons who were shown several variants. */
