@@ -59,8 +59,8 @@ export type ResultVerdict = {
 
 type ResultFailure = 'baseline-mean-is-zero' | 'not-enough-exposures' | 'not-enough-metric-data'
 
-/** Minimum conversions of a share: with fewer, it is not approximately normal. */
-const SUCCESSES_MIN = 5
+/** Minimum persons of a share who converted, and who did not: with fewer, it is not approximately normal. */
+const OUTCOMES_MIN = 5
 
 /** Compares one variant with the first. The first, and samples that are too small, have no comparison. */
 export function verdictOf(
@@ -90,7 +90,8 @@ function failuresOf(
   is_baseline: boolean,
 ): readonly ResultFailure[] {
   const is_little =
-    (isShare(model) && total < SUCCESSES_MIN) || (model === 'ratio' && denominator_total === 0)
+    (isShare(model) && Math.min(total, people - total) < OUTCOMES_MIN) ||
+    (model === 'ratio' && denominator_total === 0)
   return [
     ...(people < PEOPLE_MIN ? (['not-enough-exposures'] as const) : []),
     ...(is_little ? (['not-enough-metric-data'] as const) : []),

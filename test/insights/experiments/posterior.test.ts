@@ -1,7 +1,7 @@
 /** Posteriors against closed forms and against one another, and verdicts against their limits. */
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { resultOf } from '../../../src/insights/experiments/results.ts'
+import { resultOf, verdictOf } from '../../../src/insights/experiments/results.ts'
 import { readSettings } from '../../../src/insights/experiments/settings.ts'
 import {
   compare,
@@ -272,5 +272,24 @@ describe('a verdict', () => {
     ],
   ] as const)('on %s of %j is %s', (model, rows, code) => {
     expect(verdict(model, rows)).toMatchObject({ significance_code: code })
+  })
+
+  // Fisher's exact test says p = 0.117 of 50 and 46 of 50; the normal approximation says 0.042.
+  test('compares no share that nearly all or nearly none reach', () => {
+    const judgementOf = (control: number, own: number) => {
+      const figures = figuresOf(
+        [
+          ['control', 50, control],
+          ['test', 50, own],
+        ],
+        ['control', 'test'],
+        PLAIN,
+      )
+      return verdictOf('funnel', figures, 1, USUAL)
+    }
+    expect(judgementOf(50, 46)).toEqual({ judgement: null, failures: ['not-enough-metric-data'] })
+    expect(judgementOf(46, 45)).toEqual({ judgement: null, failures: [] })
+    expect(judgementOf(4, 20)).toEqual({ judgement: null, failures: [] })
+    expect(judgementOf(45, 45).judgement).toMatchObject({ significant: false })
   })
 })

@@ -78,7 +78,7 @@ function failureText(
     case 'not-enough-exposures':
       return `Too early: fewer than ${formatNumber(exposures_min)} persons${own === undefined ? ' in the baseline' : ''}`
     case 'not-enough-metric-data':
-      return `Too early: too few conversions${own === undefined ? ' in the baseline' : ''}`
+      return `Too early: too little data${own === undefined ? ' in the baseline' : ''}`
     case 'baseline-mean-is-zero':
       return 'The baseline has no such events'
     case undefined:
