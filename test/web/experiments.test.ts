@@ -491,6 +491,41 @@ describe.skipIf(!HAS_BROWSER)('an experiment', () => {
     expect(visit.complaints).toEqual([])
   })
 
+  test('of a member who may not make flags is on one that exists', async () => {
+    await make({ name: 'Of others', feature_flag_key: 'of-others' })
+    const access = { resource: 'feature_flag', access_level: 'viewer' }
+    await ui.api(`/api/projects/${ui.project}/global_access_controls/`, {
+      method: 'PUT',
+      body: JSON.stringify(access),
+    })
+    const email = 'eva@example.com'
+    const { link } = (await ui.api('/api/organizations/@current/invites/', {
+      method: 'POST',
+      body: JSON.stringify({ first_name: 'Eva' }),
+    })) as { readonly link: string }
+    await using visit = await ui.visit({ is_out: true })
+    const { page, context } = visit
+    const joined = await context.request.post(
+      `${ui.server.url}/api/signup/${link.split('#').at(-1)}/`,
+      {
+        headers: { 'X-Tidemark': '1' },
+        data: { first_name: 'Eva', email, password: 'makes no flags at all' },
+      },
+    )
+    expect(joined.status()).toBe(201)
+    const { user } = (await joined.json()) as { readonly user: { readonly uuid: string } }
+    await page.goto(`/p/${ui.project}/experiments/new`)
+    await page.getByLabel('Name').fill('Without a flag')
+    await page.getByRole('button', { name: 'Create experiment' }).click()
+    await page.getByText('may not be blank').waitFor()
+    await page.getByRole('button', { name: 'Choose a flag' }).click()
+    await page.getByRole('option', { name: 'of-others' }).click()
+    await page.getByRole('button', { name: 'Create experiment' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Without a flag' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Launch' }).count()).toBe(0)
+    await ui.api(`/api/organizations/@current/members/${user.uuid}/`, { method: 'DELETE' })
+  })
+
   test.each(devicesOf(1))('is as wide as the window, and has no barrier: %s', async (device) => {
     const { id } = await make({
       name: `Wide on a ${device}`,

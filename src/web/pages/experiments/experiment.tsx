@@ -69,10 +69,13 @@ function OpenExperiment({ experiment, draft, stored, change }: OpenExperimentPro
   const { id } = useProject()
   const [, navigate] = useLocation()
   const may_edit = useMayEdit('experiment')
+  const may_make_flags = useMayEdit('feature_flag')
   const latest = useRef(draft)
   latest.current = draft
   const save = async (): Promise<void> => {
-    const saved = await saveDraft(id, experiment, draft)
+    // A member who may not make flags is offered only those that exist, whatever the draft began with.
+    const sent = may_make_flags ? draft : { ...draft, is_new_flag: false }
+    const saved = await saveDraft(id, experiment, sent)
     showToast({ text: 'Saved' })
     // Changes that were made while the server stored it stay. Back must not lead to a second new experiment.
     if (isEqual(latest.current, draft))
