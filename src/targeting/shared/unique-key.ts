@@ -1,5 +1,6 @@
 /** Keys for flags that other objects create. */
-import type { CompiledFlags } from '../../flags/definition.ts'
+import { findFlagByKey } from '../flags/flag.ts'
+import type { TargetingEditor } from './editor.ts'
 
 const KEY_LENGTH_MAX = 100
 const SUFFIX_BYTES = 4
@@ -14,9 +15,13 @@ export function keyFromName(name: string, fallback: string): string {
   return plain === '' ? fallback : plain
 }
 
-/** Returns the name as a valid key, with a suffix if a flag has that key. */
-export function uniqueKey(definitions: CompiledFlags, name: string, fallback: string): string {
+/** Returns the name as a valid key, with a suffix if a flag has that key: also one that this transaction has created. */
+export function uniqueKey(
+  { control, project }: Pick<TargetingEditor, 'control' | 'project'>,
+  name: string,
+  fallback: string,
+): string {
   const key = keyFromName(name, fallback)
-  if (!definitions.positions.has(key)) return key
+  if (findFlagByKey(control, project.id, key) === null) return key
   return `${key}-${crypto.getRandomValues(new Uint8Array(SUFFIX_BYTES)).toHex()}`
 }

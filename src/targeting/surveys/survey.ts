@@ -234,7 +234,7 @@ function syncTargetingFlag(
   changes: SurveyChanges,
   now: Date,
 ): number | null {
-  const { control, project, definitions } = editor
+  const { control, project } = editor
   const { targeting_flag_id } = survey
   const filters = changes.targeting_flag_filters ?? undefined
   if (changes.remove_targeting_flag === true) {
@@ -255,7 +255,7 @@ function syncTargetingFlag(
   }
   if (filters === undefined) return null
   const flag = {
-    key: uniqueKey(definitions, `survey-targeting-${survey.name}-custom`, 'survey-targeting'),
+    key: uniqueKey(editor, `survey-targeting-${survey.name}-custom`, 'survey-targeting'),
     name: `Targeting flag for survey ${survey.name}`,
     filters,
     active,
@@ -288,14 +288,14 @@ function followSurveys({ control, project }: TargetingEditor): void {
 function syncInternalFlag(editor: TargetingEditor, survey: Survey, now: Date): number {
   const filters = internalFilters(survey)
   const active = isRunning(survey)
-  const { control, project, definitions } = editor
+  const { control, project } = editor
   if (survey.internal_targeting_flag_id !== null) {
     const flag = getFlag(control, project.id, survey.internal_targeting_flag_id)
     const is_same = Bun.deepEquals(flag.filters, filters) && flag.active === active
     return is_same ? flag.id : updateFlag(editor, flag, { filters, active }, now).id
   }
   const flag = {
-    key: uniqueKey(definitions, `survey-targeting-${survey.name}`, 'survey-targeting'),
+    key: uniqueKey(editor, `survey-targeting-${survey.name}`, 'survey-targeting'),
     name: `Targeting flag for survey ${survey.name}`,
     filters,
     active,

@@ -382,6 +382,16 @@ describe('the flag that targets a survey', () => {
     expect((await flagOf(open.flag)).status).toBe(404)
   })
 
+  test('has a key of its own where the name fills the keys of both flags', async () => {
+    const name = 'A long name '.repeat(20)
+    const { status, body } = await create({ name, targeting_flag_filters: CITY })
+    expect(status).toBe(201)
+    const keys = ['targeting_flag', 'internal_targeting_flag'].map(
+      (flag) => (body[flag] as { readonly key: string }).key,
+    )
+    expect(new Set(keys).size).toBe(2)
+  })
+
   test('is left alone where another made it', async () => {
     const targeting_flag_id = putFlag(world, { key: 'by-hand', active: false })
     const { body } = await create({ name: 'By hand', questions: QUESTIONS, targeting_flag_id })
