@@ -14,7 +14,7 @@ import { CONTROL_MIGRATIONS, EVENTS_MIGRATIONS } from '../storage/sqlite/sql-fil
 import { migrate, openWriter } from '../storage/sqlite/sqlite.ts'
 import { BackupFault } from './fill-folder.ts'
 
-type TakenProject = {
+type TakeOptions = {
   readonly project_id: number
   /** The folder that gets the project. It has other projects, and no server runs on it. */
   readonly data_dir: string
@@ -81,7 +81,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   { name: 'survey_archived_responses', rows: ofParent('surveys', 'survey_id') },
 ]
 
-/** Tables of control.db that stay behind although they have a project: notes of the server, and sessions. */
+/** Tables of control.db that stay behind although they have a project: notes of the server. */
 export const LEFT_TABLES: ReadonlySet<string> = new Set(['moved_projects', 'removed_projects'])
 
 /** Columns with the number of a user, who may have another one here. */
@@ -95,7 +95,7 @@ const USER_COLUMNS: ReadonlySet<string> = new Set([
 ])
 
 /** Tables of events.db that stay behind: what is in ClickHouse already, on its way in, or made again. */
-const LEFT_ROWS: ReadonlySet<string> = new Set([
+const LEFT_EVENT_TABLES: ReadonlySet<string> = new Set([
   'edge_persons',
   'event_removals',
   'events',
@@ -113,7 +113,7 @@ export async function takeInto({
   data_dir,
   unpack,
   fault,
-}: TakenProject): Promise<void> {
+}: TakeOptions): Promise<void> {
   if (!isShipped(data_dir))
     throw new BackupFault(`${data_dir} does not hold its events in ClickHouse`)
   const lock = lockStopped(data_dir)
@@ -126,9 +126,10 @@ export async function takeInto({
     migrateAll(data_dir)
     using control = openAttached(data_dir, folder, 'control.db')
     using events = openAttached(data_dir, folder, 'events.db')
-    const uuid = 'select 1 from projects join source.projects as s using (id, uuid) where id = ?'
-    if (control.query(uuid).get(project_id) !== null) return
-    requireRoom(control, project_id)
+    const same_project =
+      'select 1 from projects join source.projects as s using (id, uuid) where id = ?'
+    if (control.query(same_project).get(project_id) !== null) return
+    requireFreeNumbers(control, project_id)
     requireDelivered(control, events, project_id)
     events.transaction(() => copyRows(events, project_id)).immediate()
     reachFault('rows_copied', fault)
@@ -172,7 +173,7 @@ function openAttached(data_dir: string, folder: string, name: string): Database 
 }
 
 /** Refuses numbers that are in use here: both servers have counted from 1, before they shared a ClickHouse. */
-function requireRoom(control: Database, project_id: number): void {
+function requireFreeNumbers(control: Database, project_id: number): void {
   const token = control
     .query(
       'select 1 from projects join source.projects as s using (api_token) where s.id = $project_id',
@@ -225,9 +226,9 @@ function copyRows(events: Database, project_id: number): void {
   )
   for (const name of tablesWithProject(events)) {
     events.query(`delete from main.${name} where project_id = ?`).run(project_id)
-    if (LEFT_ROWS.has(name)) continue
-    const numbers = name === 'merges' ? 'id' : null
-    const columns = columnsOf(events, name).filter((column) => column !== numbers)
+    if (LEFT_EVENT_TABLES.has(name)) continue
+    const renumbered = name === 'merges' ? 'id' : null
+    const columns = columnsOf(events, name).filter((column) => column !== renumbered)
     // ClickHouse has all warnings under their numbers: here the next one must not have a number of theirs.
     const others =
       name === 'ingestion_warnings'
@@ -236,7 +237,7 @@ function copyRows(events: Database, project_id: number): void {
     events
       .query(
         `insert or replace into main.${name} (${quoted(columns)})
-select ${quoted(columns, 'r.')} from source.${name} as r where r.project_id = ?${others}${numbers === null ? '' : ' order by r.id'}`,
+select ${quoted(columns, 'r.')} from source.${name} as r where r.project_id = ?${others}${renumbered === null ? '' : ' order by r.id'}`,
       )
       .run(project_id)
   }

@@ -24,9 +24,9 @@ type SourceItem = { readonly id: string; readonly item: JSONObject; readonly rea
 export async function moveKind(move: Move, kind: DefinitionKind): Promise<void> {
   const items = await listSource(move, kind)
   if (items === null) return
-  const moved = (move.state.items[kind.path] ??= {})
-  const fresh = items.filter(({ id }) => moved[id] === undefined)
-  if (fresh.length > 0) await createAll(move, kind, fresh)
+  const moved = move.itemsOf(kind.path)
+  const new_items = items.filter(({ id }) => moved[id] === undefined)
+  if (new_items.length > 0) await createAll(move, kind, new_items)
   await fillAll(
     move,
     kind,
@@ -61,12 +61,13 @@ async function listSource(move: Move, kind: DefinitionKind): Promise<readonly So
     move.report.note(`The source has no ${kind.path}.`)
     return null
   }
-  const others = kind.path === 'feature_flags' ? await flagsOfSurveys(move) : new Set<string>()
+  const survey_flags =
+    kind.path === 'feature_flags' ? await flagsOfSurveys(move) : new Set<string>()
   const items: SourceItem[] = []
   // The oldest first: ids are in the same order here.
   for (const item of all.toReversed()) {
     const id = item['id']
-    if (item['deleted'] === true || others.has(String(id))) continue
+    if (item['deleted'] === true || survey_flags.has(String(id))) continue
     const reason = isId(id) ? (kind.refuse?.(item) ?? null) : 'its id is none'
     if (reason === null) items.push({ id: String(id), item, read: kind.read?.(item) ?? item })
     else leaveOut(move, kind, { id: String(id), item }, reason)
@@ -93,7 +94,7 @@ async function createAll(
   kind: DefinitionKind,
   items: readonly SourceItem[],
 ): Promise<void> {
-  const moved = (move.state.items[kind.path] ??= {})
+  const moved = move.itemsOf(kind.path)
   const present = await move.target.listItems(`${kind.path}/`)
   const marked = indexBy(present, kind.mark)
   const unique = indexBy(present, kind.unique ?? null)
@@ -137,13 +138,13 @@ async function createOne(
 ): Promise<void> {
   const { id, read } = source
   const { body, missing } = rewrite(move, kind, read, kind.created)
-  if (missing.size > 0) return leaveOut(move, kind, source, reasonOf(missing))
+  if (missing.size > 0) return leaveOut(move, kind, source, missingReason(missing))
   const marked = { ...body, ...kind.fixed, ...(kind.mark === null ? {} : { [kind.mark]: mark }) }
   try {
     const created = await move.target.send('POST', `${kind.path}/`, marked)
     const target_id = isObject(created) ? created['id'] : null
     if (!isId(target_id)) throw new ServerRefusal(500, 'the new item has no id')
-    const moved = (move.state.items[kind.path] ??= {})
+    const moved = move.itemsOf(kind.path)
     moved[id] = { id: target_id, digest: '' }
     move.report.countsOf(kind.path).created += 1
   } catch (error) {
@@ -158,7 +159,7 @@ async function fillAll(
   kind: DefinitionKind,
   items: readonly SourceItem[],
 ): Promise<void> {
-  const moved = (move.state.items[kind.path] ??= {})
+  const moved = move.itemsOf(kind.path)
   const counts = move.report.countsOf(kind.path)
   const uses = new Map<string, ReadonlySet<string>>()
   let open = items.filter(({ id }) => moved[id]?.is_theirs !== true)
@@ -187,12 +188,12 @@ async function fillOne(
   { id, read }: SourceItem,
   uses: Map<string, ReadonlySet<string>>,
 ): Promise<string | null> {
-  const moved = (move.state.items[kind.path] ??= {})
+  const moved = move.itemsOf(kind.path)
   const target = moved[id]
   if (target === undefined) return null
   try {
     const rewritten = rewrite(move, kind, read, kind.members)
-    if (rewritten.missing.size > 0) return reasonOf(rewritten.missing)
+    if (rewritten.missing.size > 0) return missingReason(rewritten.missing)
     uses.set(id, rewritten.uses)
     // A mark is replaced by a text, also by an empty one.
     const text = kind.mark === null ? {} : { [kind.mark]: rewritten.body[kind.mark] ?? '' }
@@ -233,7 +234,7 @@ async function removeRefused(
     readonly uses: ReadonlyMap<string, ReadonlySet<string>>
   },
 ): Promise<void> {
-  const moved = (move.state.items[kind.path] ??= {})
+  const moved = move.itemsOf(kind.path)
   const counts = move.report.countsOf(kind.path)
   const removed: MovedItem[] = []
   const open = [...refused]
@@ -249,7 +250,7 @@ async function removeRefused(
     counts.created = Math.max(0, counts.created - 1)
     const name = `${kind.path} ${source.id}`
     for (const other of items) {
-      if (uses.get(other.id)?.has(name) === true) open.push([other, reasonOf(new Set([name]))])
+      if (uses.get(other.id)?.has(name) === true) open.push([other, missingReason(new Set([name]))])
     }
   }
   await removeItems(move, kind, removed.toReversed())
@@ -262,12 +263,12 @@ async function removeItems(
   items: readonly MovedItem[],
 ): Promise<void> {
   const refused: MovedItem[] = []
-  for (const item of items) if (!(await isRemoved(move, kind, item))) refused.push(item)
+  for (const item of items) if (!(await tryRemove(move, kind, item))) refused.push(item)
   if (refused.length > 0 && refused.length < items.length) await removeItems(move, kind, refused)
 }
 
 /** Removes one item; false if the server refuses. */
-async function isRemoved(move: Move, kind: DefinitionKind, { id }: MovedItem): Promise<boolean> {
+async function tryRemove(move: Move, kind: DefinitionKind, { id }: MovedItem): Promise<boolean> {
   try {
     if (kind.is_deleted_by_call === true) await move.target.send('DELETE', `${kind.path}/${id}/`)
     else await move.target.send('PATCH', `${kind.path}/${id}/`, { deleted: true })
@@ -287,7 +288,7 @@ function rewrite(move: Move, kind: DefinitionKind, read: JSONObject, members: re
   return { ...rewritten, body: kind.write?.(rewritten.body) ?? rewritten.body }
 }
 
-function reasonOf(missing: ReadonlySet<string>): string {
+function missingReason(missing: ReadonlySet<string>): string {
   return `it names what is not here: ${[...missing].slice(0, 10).join(', ')}`
 }
 
@@ -301,7 +302,7 @@ function leaveOut(move: Move, kind: DefinitionKind, named: NamedItem, reason: st
 function noteItem(move: Move, kind: DefinitionKind, { id, item }: NamedItem, reason: string): void {
   const names = [item['key'], item['name'], item['content']]
   const name = names.flatMap((text) => (typeof text === 'string' && text !== '' ? [text] : []))[0]
-  move.report.leaveOut({ kind: kind.path, id, name: name ?? '', reason })
+  move.report.noteItem({ kind: kind.path, id, name: name ?? '', reason })
 }
 
 /** Ids by the text of a member. */

@@ -1,7 +1,6 @@
 /** Brings events over: pages in the order of time and uuid, sent as a historical migration under their own uuids. */
-import { isObject } from '../../json.ts'
 import { parseUuid } from '../../uuid.ts'
-import type { JSONObject } from '../sources/source.ts'
+import { type JSONObject, parseObject } from '../sources/source.ts'
 import { addMillis, readInstant, TimeWindow } from './instants.ts'
 import type { Move } from './move.ts'
 import type { KeysetPosition } from './move-state.ts'
@@ -18,7 +17,9 @@ const COLUMNS = 'toString(uuid), event, timestamp, distinct_id, properties, elem
 const COLUMNS_OF_LARGE = "toString(uuid), event, timestamp, distinct_id, null, ''"
 
 /** Properties that the server computes. */
-const COMPUTED: ReadonlySet<string> = new Set([0, 1, 2, 3, 4].map((index) => `$group_${index}`))
+const COMPUTED_PROPERTIES: ReadonlySet<string> = new Set(
+  [0, 1, 2, 3, 4].map((index) => `$group_${index}`),
+)
 
 type SourceEvent = { readonly at: string; readonly uuid: string; readonly event: JSONObject }
 
@@ -57,12 +58,14 @@ export async function moveEvents(move: Move): Promise<void> {
       absent.map(({ event }) => event),
     )
     is_checked = move.state.events_since !== null
-    const { read, brought } = move.state.events
-    const progress = { read: read + page.rows.length, brought: brought + absent.length }
-    move.state.events = { ...progress, cursor: page.after }
+    move.addPage('events', {
+      cursor: page.after,
+      read: page.rows.length,
+      brought: absent.length,
+    })
     if (page.after === null) break
     move.save()
-    move.showRows('events', progress.read, total)
+    move.showRows('events', move.state.events.read, total)
   }
   move.state.events_since =
     move.state.began_at === null ? null : addMillis(move.state.began_at, -OVERLAP_MS)
@@ -72,7 +75,7 @@ export async function moveEvents(move: Move): Promise<void> {
 class EventPages {
   readonly #move: Move
   readonly #window = new TimeWindow()
-  readonly #received: string
+  readonly #received_since: string
   readonly #values: JSONObject
   #limit: number
 
@@ -80,26 +83,25 @@ class EventPages {
     this.#move = move
     this.#limit = move.page_rows
     const since = move.state.events_since
-    this.#received = since === null ? '' : ' and created_at > toDateTime({since})'
+    this.#received_since = since === null ? '' : ' and created_at > toDateTime({since})'
     this.#values = since === null ? {} : { since }
   }
 
   /** The number of events to read in all. */
   async count(): Promise<number> {
-    const where = this.#received === '' ? '' : ` where true${this.#received}`
-    const [row] = await this.#move.source.query(`select count() from events${where}`, this.#values)
-    return Number(row?.[0] ?? 0) || 0
+    const where = this.#received_since === '' ? '' : ` where true${this.#received_since}`
+    return this.#move.source.count(`events${where}`, this.#values)
   }
 
   async read(cursor: KeysetPosition | null): Promise<EventPage> {
-    let [from, uuid]: KeysetPosition = cursor ?? [(await this.#first(null)) ?? '', '']
+    let [from, uuid]: KeysetPosition = cursor ?? [(await this.#findFirstTime(null)) ?? '', '']
     while (from !== '') {
       const { rows, until, limit } = await this.#readWindow(from, uuid)
       const last = rows.at(-1)
       const after = last === undefined ? null : this.#positionOf(last, [from, uuid])
       this.#window.fit(rows.length, limit)
       if (after !== null) return { rows, after }
-      const next = await this.#first(until)
+      const next = await this.#findFirstTime(until)
       if (next === null) break
       ;[from, uuid] = [next, '']
     }
@@ -107,13 +109,12 @@ class EventPages {
   }
 
   /** The time of the first event, from an instant on. */
-  async #first(from: string | null): Promise<string | null> {
+  async #findFirstTime(from: string | null): Promise<string | null> {
     const where = from === null ? 'true' : 'timestamp >= toDateTime({from})'
-    const rows = await this.#move.source.query(
-      `select timestamp from events where ${where}${this.#received} order by timestamp limit 1`,
+    const [row] = await this.#move.source.query(
+      `select timestamp from events where ${where}${this.#received_since} order by timestamp limit 1`,
       { ...this.#values, ...(from === null ? {} : { from }) },
     )
-    const [row] = rows
     return row === undefined ? null : this.#move.requireSane(readInstant(row[0]), 'a timestamp')
   }
 
@@ -146,7 +147,7 @@ class EventPages {
     return this.#move.source.query(
       `select ${columns} from events
 where timestamp >= toDateTime({from}) and timestamp < toDateTime({until})
-and (timestamp > toDateTime({from}) or toString(uuid) > {uuid})${this.#received}
+and (timestamp > toDateTime({from}) or toString(uuid) > {uuid})${this.#received_since}
 order by timestamp, toString(uuid) limit ${this.#limit}`,
       { ...this.#values, ...values },
     )
@@ -174,29 +175,17 @@ function readEvent(move: Move, row: QueryRow): readonly SourceEvent[] {
   const at = readInstant(timestamp)
   if (at === null) return leaveOut('no time that can be read')
   if (properties === null) return leaveOut('too large to be read')
-  const read = readProperties(properties)
-  if (read === null) return leaveOut('its properties are no JSON object')
-  const { $ip } = read
-  const kept = Object.entries(read).filter(([name]) => !COMPUTED.has(name))
-  const sent = {
-    ...Object.fromEntries(kept),
+  const sent = parseObject(properties)
+  if (sent === null) return leaveOut('its properties are no JSON object')
+  const { $ip } = sent
+  const own = Object.entries(sent).filter(([name]) => !COMPUTED_PROPERTIES.has(name))
+  const body = {
+    ...Object.fromEntries(own),
     ...(typeof chain === 'string' && chain !== '' ? { $elements_chain: chain } : {}),
     // Without one it would get the address of this machine.
     ...($ip === undefined || $ip === null ? { $ip: '' } : {}),
   }
-  return [{ at, uuid, event: { uuid, event, distinct_id, timestamp: at, properties: sent } }]
-}
-
-/** Reads an object, which servers also answer as JSON text. */
-export function readProperties(value: unknown): JSONObject | null {
-  if (isObject(value)) return value
-  if (typeof value !== 'string') return null
-  try {
-    const parsed: unknown = JSON.parse(value)
-    return isObject(parsed) ? parsed : null
-  } catch {
-    return null
-  }
+  return [{ at, uuid, event: { uuid, event, distinct_id, timestamp: at, properties: body } }]
 }
 
 /** Finds the events whose uuids this project lacks. */

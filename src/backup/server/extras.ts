@@ -75,11 +75,11 @@ async function moveTiles(
   target_id: number | string,
 ): Promise<readonly string[]> {
   const problems: string[] = []
-  const wanted = await readTiles(move, String(id))
-  if (wanted === null) return ['its tiles: the answer with its results is too large']
-  const places = new Map<string, ReadTile>()
+  const source_tiles = await readTiles(move, String(id))
+  if (source_tiles === null) return ['its tiles: the answer with its results is too large']
+  const insights = new Map<string, ReadTile>()
   const texts: ReadTile[] = []
-  for (const read of wanted) {
+  for (const read of source_tiles) {
     if (read.insight_id === null) {
       if (read.body === null) problems.push('a tile that is neither an insight nor a text')
       else texts.push(read)
@@ -88,15 +88,15 @@ async function moveTiles(
     const insight_id = move.findTarget('insights', read.insight_id)
     if (insight_id === null)
       problems.push(`a tile with insight ${read.insight_id}, which is not here`)
-    else places.set(String(insight_id), read)
+    else insights.set(String(insight_id), read)
   }
   const before = await readPresentTiles(move, target_id)
   const present = new Set(before.map(({ insight_id }) => insight_id))
-  for (const insight_id of places.keys()) {
+  for (const insight_id of insights.keys()) {
     if (!present.has(insight_id)) await addToDashboard(move, insight_id, target_id)
   }
   const after = await readPresentTiles(move, target_id)
-  const tiles = [...placeInsights(after, places), ...placeTexts(after, texts)]
+  const tiles = [...placeInsights(after, insights), ...placeTexts(after, texts)]
   if (tiles.length > 0) await move.target.send('PATCH', `dashboards/${target_id}/`, { tiles })
   return problems
 }
@@ -149,10 +149,10 @@ const placeOf = ({ tile: { layouts, color, show_description } }: ReadTile): JSON
 
 function placeInsights(
   present: readonly ReadTile[],
-  places: ReadonlyMap<string, ReadTile>,
+  insights: ReadonlyMap<string, ReadTile>,
 ): readonly JSONObject[] {
   return present.flatMap(({ tile, insight_id }) => {
-    const read = insight_id === null ? undefined : places.get(insight_id)
+    const read = insight_id === null ? undefined : insights.get(insight_id)
     return read === undefined ? [] : [{ id: tile['id'], ...placeOf(read) }]
   })
 }

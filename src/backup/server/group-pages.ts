@@ -1,10 +1,8 @@
 /** Brings groups over after the events that made most of them, and finds out which number each type of group has here. */
 import { isObject } from '../../json.ts'
-import type { JSONObject } from '../sources/source.ts'
-import { readProperties } from './event-pages.ts'
+import { type JSONObject, parseObject, readObject } from '../sources/source.ts'
 import { readInstant } from './instants.ts'
 import type { Move } from './move.ts'
-import { withUuid } from './person-pages.ts'
 import { countReason } from './report.ts'
 import { isAbsent, isTextAfter, type QueryRow, type ServerAPI } from './server-api.ts'
 
@@ -18,15 +16,15 @@ type TypesByNumber = ReadonlyMap<number, string>
 export async function mapGroupTypes(move: Move, is_last: boolean): Promise<void> {
   const [theirs, ours] = [await readTypes(move.source), await readTypes(move.target)]
   const numbers = new Map([...ours].map(([index, type]) => [type, index]))
-  const mapped = (move.state.items['group_types'] = {} as (typeof move.state.items)[string])
+  const numbers_here = (move.state.items['group_types'] = {} as (typeof move.state.items)[string])
   for (const [index, type] of theirs) {
     const here = numbers.get(type)
     if (here === undefined) {
       if (!is_last) continue
       const reason = 'no event has named this type of group here'
-      move.report.leaveOut({ kind: 'group_types', id: String(index), name: type, reason })
+      move.report.noteItem({ kind: 'group_types', id: String(index), name: type, reason })
     } else {
-      mapped[String(index)] = { id: here, digest: '' }
+      numbers_here[String(index)] = { id: here, digest: '' }
       if (is_last && here !== index) {
         move.report.note(
           `Group type ${JSON.stringify(type)} is number ${here} here and ${index} at the source: HogQL that names it by number means another.`,
@@ -54,8 +52,7 @@ async function readTypes(server: ServerAPI): Promise<TypesByNumber> {
 export async function moveGroups(move: Move): Promise<void> {
   await mapGroupTypes(move, false)
   const types = await readTypes(move.source)
-  const [row] = await move.source.query('select count() from groups')
-  const total = Number(row?.[0] ?? 0) || 0
+  const total = await move.source.count('groups')
   let [index, key] = move.state.groups.cursor ?? ['-1', '']
   for (;;) {
     const rows = await move.source.query(
@@ -73,12 +70,7 @@ where index > {index} or (index = {index} and key > {key}) order by index, key l
       String(last[1]),
     ]
     const brought = await bringGroups(move, rows, types)
-    const { read, brought: before } = move.state.groups
-    move.state.groups = {
-      cursor: [index, key],
-      read: read + rows.length,
-      brought: before + brought,
-    }
+    move.addPage('groups', { cursor: [index, key], read: rows.length, brought })
     move.save()
     move.showRows('groups', move.state.groups.read, total)
   }
@@ -111,7 +103,7 @@ type SourceGroup = {
 }
 
 function readGroup([, key, at, sent]: QueryRow, type: string | undefined): SourceGroup | null {
-  const properties = readProperties(sent)
+  const properties = parseObject(sent)
   const timestamp = readInstant(at)
   if (type === undefined || typeof key !== 'string' || key === '') return null
   return properties === null || timestamp === null ? null : { type, key, timestamp, properties }
@@ -138,7 +130,7 @@ function correctGroup(
   const $group_set = Object.fromEntries(lacking)
   const group = { $group_type: type, $group_key: key, $group_set, $ip: '' }
   const event = { event: '$groupidentify', distinct_id: `$${type}_${key}`, timestamp }
-  return [withUuid(move, { ...event, properties: group })]
+  return [move.withUuid({ ...event, properties: group })]
 }
 
 async function readPresent(
@@ -148,9 +140,9 @@ async function readPresent(
 ): Promise<ReadonlyMap<string, JSONObject>> {
   const here = move.findTarget('group_types', String(index))
   if (here === null) return new Map()
-  const found = await move.target.query(
+  const present = await move.target.query(
     `select key, properties from groups where index = {index} and key in {keys} limit ${PAGE_GROUPS}`,
     { index: Number(here), keys: rows.map(([, key]) => String(key)) },
   )
-  return new Map(found.map(([key, properties]) => [String(key), readProperties(properties) ?? {}]))
+  return new Map(present.map(([key, properties]) => [String(key), readObject(properties)]))
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { BackupFault } from '../fill-folder.ts'
 import { OWN_MACHINE } from '../import.ts'
 import { Move } from './move.ts'
-import { type MoveEnds, nameMove, StateFile } from './move-state.ts'
+import { MOVED_TABLES, type MoveEnds, nameMove, StateFile } from './move-state.ts'
 import { writeReport } from './report.ts'
 import { ServerAPI } from './server-api.ts'
 import { finishRun, runStages, STAGE_NAMES } from './stages.ts'
@@ -75,12 +75,11 @@ export async function moveIn(options: MoveInOptions): Promise<MoveInResult> {
   })
   const path = join(folder, 'report.json')
   const reportOf = (is_whole: boolean): object => {
-    const { events, groups, persons, left_out } = move.state
     const rows = Object.fromEntries(
-      Object.entries({ events, groups, persons }).map(([name, { read, brought }]) => [
-        name,
-        { read, brought },
-      ]),
+      MOVED_TABLES.map((name) => {
+        const { read, brought } = move.state[name]
+        return [name, { read, brought }]
+      }),
     )
     return move.report.toJSON({
       source: url,
@@ -88,7 +87,7 @@ export async function moveIn(options: MoveInOptions): Promise<MoveInResult> {
       project: options.project_id,
       is_whole,
       ...rows,
-      left_out_counts: left_out,
+      left_out_counts: move.state.left_out,
     })
   }
   try {
@@ -105,13 +104,11 @@ export async function moveIn(options: MoveInOptions): Promise<MoveInResult> {
 }
 
 function rowLines({ state }: Move): readonly string[] {
-  const tables = (['events', 'groups', 'persons'] as const).map(
+  const tables = MOVED_TABLES.map(
     (name) => `${name}: ${state[name].read} read, ${state[name].brought} brought over`,
   )
   const counts = Object.entries(state.left_out).flatMap(([kind, reasons]) =>
-    ['events', 'groups', 'persons'].includes(kind)
-      ? Object.entries(reasons).map(([reason, count]) => `${kind}: ${count} × ${reason}`)
-      : [],
+    Object.entries(reasons).map(([reason, count]) => `${kind}: ${count} × ${reason}`),
   )
   return [...tables, ...counts]
 }

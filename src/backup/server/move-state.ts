@@ -17,8 +17,11 @@ export type MovedItem = {
   readonly is_theirs?: true
 }
 
-/** A table that is read page by page. */
-type TableProgress = {
+/** The tables that are read page by page. */
+export const MOVED_TABLES = ['events', 'groups', 'persons'] as const
+export type MovedTable = (typeof MOVED_TABLES)[number]
+
+export type TableProgress = {
   /** Null before the first page, and after the last one. */
   readonly cursor: KeysetPosition | null
   /** Numbers of rows read and brought over in this pass. */

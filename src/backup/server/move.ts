@@ -1,12 +1,13 @@
 /** One move from another server: both servers, the progress, the report, and the events that are sent here. */
+import { createHash } from 'node:crypto'
 import { BackupFault } from '../fill-folder.ts'
 import { BATCH_BYTES, BATCH_EVENTS, sendEvents } from '../import.ts'
-import type { JSONObject } from '../sources/source.ts'
-import type { MoveState, StateFile } from './move-state.ts'
+import { type JSONObject, uuidOf } from '../sources/source.ts'
+import type { MovedTable, MoveState, StateFile, TableProgress } from './move-state.ts'
 import { countReason, MoveReport } from './report.ts'
 import type { ServerAPI } from './server-api.ts'
 
-type MoveParts = {
+type MoveSettings = {
   readonly source: ServerAPI
   readonly target: ServerAPI
   /** The project's token here. */
@@ -27,10 +28,10 @@ export class Move {
   readonly target: ServerAPI
   readonly mark: string
   readonly page_rows: number
-  readonly #options: MoveParts
+  readonly #options: MoveSettings
   #steps = 0
 
-  constructor(options: MoveParts) {
+  constructor(options: MoveSettings) {
     this.#options = options
     this.source = options.source
     this.target = options.target
@@ -52,6 +53,23 @@ export class Move {
     return moved !== undefined && Object.hasOwn(moved, source_id)
       ? (moved[source_id]?.id ?? null)
       : null
+  }
+
+  /** The items of a kind that were brought over, by their id at the source. */
+  itemsOf(kind: string): MoveState['items'][string] {
+    return (this.state.items[kind] ??= {})
+  }
+
+  /** Adds a page to the progress of a table. */
+  addPage(table: MovedTable, { cursor, read, brought }: TableProgress): void {
+    const before = this.state[table]
+    this.state[table] = { cursor, read: before.read + read, brought: before.brought + brought }
+  }
+
+  /** Gives an event a uuid that is the same when this run sends it again. */
+  withUuid(event: JSONObject): JSONObject {
+    const text = JSON.stringify([this.mark, this.state.began_at, event])
+    return { ...event, uuid: uuidOf(createHash('sha256').update(text).digest('hex')) }
   }
 
   /** Sends events in order; those that are refused are counted. */

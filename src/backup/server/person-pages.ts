@@ -2,10 +2,7 @@
  * Brings persons over after their events: those events have made most of them. Each person of the source is compared with the
  * one here, and only what differs is sent, as events `$set` and `$merge_dangerously`.
  */
-import { createHash } from 'node:crypto'
-import type { JSONObject } from '../sources/source.ts'
-import { uuidOf } from '../sources/source.ts'
-import { readProperties } from './event-pages.ts'
+import { type JSONObject, parseObject } from '../sources/source.ts'
 import { readInstant } from './instants.ts'
 import type { Move } from './move.ts'
 import { countReason } from './report.ts'
@@ -31,8 +28,7 @@ type SourcePerson = Person & { readonly distinct_ids: readonly string[] }
 const CREATOR = '$creator_event_uuid'
 
 export async function movePersons(move: Move): Promise<void> {
-  const [row] = await move.source.query('select count() from persons')
-  const total = Number(row?.[0] ?? 0) || 0
+  const total = await move.source.count('persons')
   const most = Math.min(SOURCE_PERSONS, move.page_rows)
   let limit = most
   for (let after = move.state.persons.cursor?.[0] ?? ''; ; ) {
@@ -48,12 +44,7 @@ export async function movePersons(move: Move): Promise<void> {
     after = move.requireSane(last_id > after ? last_id : null, 'persons in their order')
     const persons = await readPersons(move, rows)
     const brought = await bringPersons(move, persons)
-    const progress = move.state.persons
-    move.state.persons = {
-      cursor: [after, ''],
-      read: progress.read + rows.length,
-      brought: progress.brought + brought,
-    }
+    move.addPage('persons', { cursor: [after, ''], read: rows.length, brought })
     move.save()
     move.showRows('persons', move.state.persons.read, total)
   }
@@ -107,7 +98,7 @@ async function readPersons(
 
 function readPerson([id, at, sent, is_identified]: QueryRow): Person | null {
   const created_at = readInstant(at)
-  const properties = readProperties(sent)
+  const properties = parseObject(sent)
   if (typeof id !== 'string' || created_at === null || properties === null) return null
   return {
     id,
@@ -122,7 +113,7 @@ async function listIds(
   server: ServerAPI,
   person_ids: readonly string[],
 ): Promise<ReadonlyMap<string, readonly string[]>> {
-  const found = new Map<string, string[]>()
+  const names_by_person = new Map<string, string[]>()
   let after = ['', '']
   for (let count = 0; count < IDS_MAX && person_ids.length > 0; ) {
     const [person = '', distinct_id = ''] = after
@@ -134,17 +125,17 @@ order by toString(person_id), distinct_id limit ${IDS_PAGE}`,
     )
     for (const [id, name] of rows) {
       if (typeof id !== 'string' || typeof name !== 'string' || name === '') continue
-      const names = found.get(id) ?? []
+      const names = names_by_person.get(id) ?? []
       names.push(name)
-      found.set(id, names)
+      names_by_person.set(id, names)
       after = [id, name]
     }
-    if (rows.length < IDS_PAGE) return found
+    if (rows.length < IDS_PAGE) return names_by_person
     count += rows.length
   }
   // The last person's ids were cut off.
-  found.delete(after[0] ?? '')
-  return found
+  names_by_person.delete(after[0] ?? '')
+  return names_by_person
 }
 
 /** Sends the differences of these persons; returns the number of persons that were changed or made. */
@@ -153,11 +144,14 @@ async function bringPersons(move: Move, persons: readonly SourcePerson[]): Promi
   const owners = await findOwners(move.target, names)
   const owner_ids = [...new Set(owners.values())]
   const present = await readPresent(move.target, owner_ids)
-  const kept = new Set([...findShared(move, persons, owners), ...(await findLive(move, owner_ids))])
+  const protected_ids = new Set([
+    ...findShared(move, persons, owners),
+    ...(await findActive(move, owner_ids)),
+  ])
   const events: JSONObject[] = []
   let brought = 0
   for (const person of persons) {
-    const corrections = correct(move, person, { owners, present, kept })
+    const corrections = correct(move, person, { owners, present, protected_ids })
     for (const event of corrections) events.push(event)
     if (corrections.length > 0) brought += 1
   }
@@ -191,20 +185,20 @@ function findShared(
  * The persons who have sent events here by themselves: events that came within an hour of their time. Their properties are
  * newer than those of the source.
  */
-async function findLive(
+async function findActive(
   { target }: Move,
   owner_ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const live = new Set<string>()
+  const active = new Set<string>()
   for (let start = 0; start < owner_ids.length; start += PAGE_PERSONS) {
     const rows = await target.query(
       `select distinct toString(person_id) from events
 where dateDiff('minute', timestamp, created_at) < 60 and toString(person_id) in {ids} limit ${PAGE_PERSONS}`,
       { ids: owner_ids.slice(start, start + PAGE_PERSONS) },
     )
-    for (const [id] of rows) live.add(String(id))
+    for (const [id] of rows) active.add(String(id))
   }
-  return live
+  return active
 }
 
 /** The persons here to whom distinct ids belong. */
@@ -242,11 +236,11 @@ async function readPresent(
 }
 
 type PersonsHere = {
-  /** Persons by distinct id. */
+  /** The id of the person here, by distinct id. */
   readonly owners: ReadonlyMap<string, string>
   readonly present: ReadonlyMap<string, Person>
   /** Persons whose properties are not overwritten. */
-  readonly kept: ReadonlySet<string>
+  readonly protected_ids: ReadonlySet<string>
 }
 
 /** The events that make the person here like the one of the source: merges first, properties last. */
@@ -261,12 +255,12 @@ function correct(move: Move, person: SourcePerson, here: PersonsHere): readonly 
   }
   const base = { distinct_id: main, timestamp: created_at }
   const merges = aliases.map((alias) =>
-    withUuid(move, { ...base, event: '$merge_dangerously', properties: { alias, $ip: '' } }),
+    move.withUuid({ ...base, event: '$merge_dangerously', properties: { alias, $ip: '' } }),
   )
   const changes = changesOf(person, { owner, here, is_merged: merges.length > 0 })
   if (owner !== undefined && changes === null) return merges
   const properties = { ...(changes ?? { $set: {} }), $ip: '' }
-  const setting = withUuid(move, { ...base, event: '$set', properties })
+  const setting = move.withUuid({ ...base, event: '$set', properties })
   return owner === undefined ? [setting, ...merges] : [...merges, setting]
 }
 
@@ -285,8 +279,8 @@ function aliasesOf(
   const others = othersOf(main, distinct_ids, here.owners)
   if (!is_identified || owner?.is_identified === true || others.length > 0) return others
   // Any merge marks the person, also one of two ids that it has.
-  const again = distinct_ids.find((name) => name !== main)
-  if (again !== undefined) return [again]
+  const second_id = distinct_ids.find((name) => name !== main)
+  if (second_id !== undefined) return [second_id]
   const reason = 'the mark of being identified: its one distinct id cannot be merged'
   countReason(move.state.left_out, 'persons', reason)
   return []
@@ -306,16 +300,16 @@ function changesOf(
     {},
     ...ids.map((id) => here.present.get(id)?.properties),
   ) as JSONObject
-  const is_kept = ids.some((id) => here.kept.has(id))
+  const is_protected = ids.some((id) => here.protected_ids.has(id))
   const differing = Object.entries(properties).filter(([name, value]) => {
     if (name === CREATOR) return false
-    if (is_kept) return !Object.hasOwn(before, name)
+    if (is_protected) return !Object.hasOwn(before, name)
     const present = owner?.properties ?? {}
     return (
       is_merged || !Bun.deepEquals(value, Object.hasOwn(present, name) ? present[name] : undefined)
     )
   })
-  const $unset = is_kept
+  const $unset = is_protected
     ? []
     : Object.keys(before).filter((name) => name !== CREATOR && !Object.hasOwn(properties, name))
   if (differing.length === 0 && $unset.length === 0) return null
@@ -338,10 +332,4 @@ function othersOf(
     if (owner !== undefined) seen.add(owner)
     return true
   })
-}
-
-/** Gives an event a uuid that is the same when this run sends it again. */
-export function withUuid(move: Move, event: JSONObject): JSONObject {
-  const text = JSON.stringify([move.mark, move.state.began_at, event])
-  return { ...event, uuid: uuidOf(createHash('sha256').update(text).digest('hex')) }
 }

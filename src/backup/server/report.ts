@@ -2,8 +2,8 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import { printable } from './server-api.ts'
 
-/** A definition or a row that was not brought over. */
-type LeftOutItem = {
+/** An item that was not brought over, or not whole. */
+type NotedItem = {
   readonly kind: string
   readonly id: string
   readonly name: string
@@ -27,9 +27,9 @@ const REASONS_MAX = 100
 
 export class MoveReport {
   readonly definitions = new Map<string, KindCounts>()
-  readonly #named: LeftOutItem[] = []
+  readonly #named: NotedItem[] = []
   readonly #notes = new Set<string>()
-  #more = 0
+  #unnamed_count = 0
 
   countsOf(kind: string): KindCounts {
     const counts = this.definitions.get(kind)
@@ -40,8 +40,8 @@ export class MoveReport {
   }
 
   /** Notes an item that was not brought over, or not whole. */
-  leaveOut(item: LeftOutItem): void {
-    if (this.#named.length === NAMED_MAX) this.#more += 1
+  noteItem(item: NotedItem): void {
+    if (this.#named.length === NAMED_MAX) this.#unnamed_count += 1
     else {
       const name = printable(item.name).slice(0, NAME_LENGTH_MAX)
       this.#named.push({ ...item, name })
@@ -58,7 +58,7 @@ export class MoveReport {
       ...rows,
       definitions: Object.fromEntries(this.definitions),
       left_out: this.#named,
-      left_out_not_named: this.#more,
+      left_out_not_named: this.#unnamed_count,
       notes: [...this.#notes],
     }
   }
@@ -75,7 +75,7 @@ export class MoveReport {
         ({ kind, id, name, reason }) =>
           `not brought over: ${kind} ${id} ${JSON.stringify(name)}: ${reason}`,
       )
-    const rest = this.#named.length + this.#more - named.length
+    const rest = this.#named.length + this.#unnamed_count - named.length
     const more = rest > 0 ? [`and ${rest} more, see the report`] : []
     return [...kinds, ...named, ...more, ...this.#notes]
   }

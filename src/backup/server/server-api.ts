@@ -4,7 +4,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../time.ts'
 import { BackupFault } from '../fill-folder.ts'
 import type { JSONObject } from '../sources/source.ts'
 
-type ServerKey = {
+type ProjectAccess = {
   /** The server's address, without a final slash. */
   readonly url: string
   /** A personal API key. */
@@ -60,7 +60,7 @@ const DETAIL_LENGTH_MAX = 500
 const TRIES_MAX = 10
 const PAUSE_MS = SECOND_MS / 2
 const PAUSE_MAX_MS = MINUTE_MS
-const ASKED_PAUSE_MAX_MS = HOUR_MS
+const RETRY_AFTER_MAX_MS = HOUR_MS
 const REDIRECTS_MAX = 3
 /** The most items of a list that are read, and the most on one page. */
 const ITEMS_MAX = 20_000
@@ -68,7 +68,7 @@ const LIST_BYTES_MAX = 512 * 1024 * 1024
 const PAGE_ITEMS = 100
 
 /** The statuses of a server that is busy or away for a moment; the call was not carried out. */
-const REFUSED_FOR_NOW: ReadonlySet<number> = new Set([429, 503])
+const UNDONE_STATUSES: ReadonlySet<number> = new Set([429, 503])
 
 /** Reads an address of a server. Throws a BackupFault for anything but a plain http or https address. */
 export function readServerUrl(text: string): string {
@@ -85,11 +85,11 @@ export function readServerUrl(text: string): string {
 
 /** The part of a server's API that belongs to one project. */
 export class ServerAPI {
-  readonly #access: ServerKey
+  readonly #access: ProjectAccess
   /** The characters of all answers. */
   #read_chars = 0
 
-  constructor(access: ServerKey) {
+  constructor(access: ProjectAccess) {
     this.#access = access
   }
 
@@ -125,9 +125,15 @@ export class ServerAPI {
     return rows as readonly QueryRow[]
   }
 
+  /** The number of rows of a HogQL table, `events where …`. */
+  async count(table: string, values: JSONObject = {}): Promise<number> {
+    const [row] = await this.query(`select count() from ${table}`, values)
+    return Number(row?.[0] ?? 0) || 0
+  }
+
   /**
-   * Reads a whole list by limit and offset. The address of the next page is not followed: only whether there is one is
-   * believed. A page without an item that is new ends the list.
+   * Reads a whole list by limit and offset. Of the address of the next page only its presence counts: it is
+   * not followed. A page without an item that is new ends the list.
    */
   async listItems(path: string, parameters: Readonly<Record<string, string>> = {}) {
     const items = new Map<string, JSONObject>()
@@ -161,10 +167,9 @@ export class ServerAPI {
       if (!Array.isArray(results)) {
         throw new BackupFault(`${this.name} answered ${path} with something that is not a list`)
       }
-      const has_more = isObject(answer) && typeof answer['next'] === 'string'
-      const sent: readonly unknown[] = results
-      const items = sent.filter((item) => isObject(item))
-      return { items, has_more: has_more && sent.length > 0 }
+      const is_last = !isObject(answer) || typeof answer['next'] !== 'string'
+      const items = (results as readonly unknown[]).filter((item) => isObject(item))
+      return { items, has_more: !is_last && results.length > 0 }
     } catch (error) {
       if (error instanceof AnswerTooLarge) return null
       throw error
@@ -182,7 +187,7 @@ export class ServerAPI {
       }
       // A query that runs too long is tried twice. It is tried more often when the server could not be reached.
       if (answer.is_slow && tries >= 2) throw new AnswerTooLarge(answer.reason, true)
-      const wait_ms = pauseAfter(tries, answer.asked_ms ?? null)
+      const wait_ms = pauseAfter(tries, answer.retry_after_ms)
       this.#access.onWait?.(wait_ms, answer.reason)
       await Bun.sleep(wait_ms)
     }
@@ -195,26 +200,18 @@ export class ServerAPI {
     } catch (error) {
       if (error instanceof BackupFault) throw error
       const is_slow = error instanceof Error && error.name === 'TimeoutError'
-      return { kind: 'failed', reason: wordsOf(error), is_undone: false, is_slow }
+      return { ...FAILURE, reason: wordsOf(error), is_slow }
     }
     const { status } = response
     if (status === 429 || status === 408 || status >= 500) {
       await response.body?.cancel()
-      const asked_ms = readPause(response.headers.get('retry-after'))
-      const is_undone = REFUSED_FOR_NOW.has(status)
+      const is_undone = UNDONE_STATUSES.has(status)
       const is_slow = status === 504 || status === 512
-      const reason = `status ${status}`
-      return {
-        kind: 'failed',
-        reason,
-        is_undone,
-        is_slow,
-        ...(asked_ms === null ? {} : { asked_ms }),
-      }
+      const retry_after_ms = readRetryAfter(response.headers.get('retry-after'))
+      return { ...FAILURE, reason: `status ${status}`, is_undone, is_slow, retry_after_ms }
     }
     const text = await readText(response)
-    if (text === null)
-      return { kind: 'failed', reason: 'cut off', is_undone: false, is_slow: false }
+    if (text === null) return { ...FAILURE, reason: 'cut off' }
     this.#read_chars += text.length
     if (!response.ok) throw new ServerRefusal(status, detailOf(text, status))
     return { kind: 'answered', value: this.#parse(text, path) }
@@ -273,8 +270,10 @@ type APIAnswer =
       /** The server ran out of time: less at once may work. */
       readonly is_slow: boolean
       /** The pause that the server asked for. */
-      readonly asked_ms?: number
+      readonly retry_after_ms: number | null
     }
+
+const FAILURE = { kind: 'failed', is_undone: false, is_slow: false, retry_after_ms: null } as const
 
 /** Reads a body up to the limit, null where it is cut off. Bytes are counted after decompression. */
 async function readText(response: Response): Promise<string | null> {
@@ -294,17 +293,20 @@ async function readText(response: Response): Promise<string | null> {
   return pieces.join('') + decoder.decode()
 }
 
-/** The pause before the next try. Servers ask for whole seconds, cut down: 0 may mean most of one, so it is believed twice. */
-function pauseAfter(tries: number, asked_ms: number | null): number {
-  if (asked_ms === null) return Math.min(PAUSE_MAX_MS, PAUSE_MS * 2 ** (tries - 1))
-  return tries <= 2 ? asked_ms : Math.max(asked_ms, pauseAfter(tries - 2, null))
+/**
+ * The pause before the next try. Servers round the seconds that they ask for down, so 0 may mean most of a second: it is
+ * obeyed twice, and later pauses grow all the same.
+ */
+function pauseAfter(tries: number, retry_after_ms: number | null): number {
+  if (retry_after_ms === null) return Math.min(PAUSE_MAX_MS, PAUSE_MS * 2 ** (tries - 1))
+  return tries <= 2 ? retry_after_ms : Math.max(retry_after_ms, pauseAfter(tries - 2, null))
 }
 
 /** Milliseconds of a Retry-After header: seconds, or a date. */
-function readPause(text: string | null): number | null {
+function readRetryAfter(text: string | null): number | null {
   if (text === null) return null
   const ms = /^\d{1,9}$/.test(text) ? Number(text) * SECOND_MS : Date.parse(text) - Date.now()
-  return Number.isNaN(ms) ? null : Math.max(0, Math.min(ms, ASKED_PAUSE_MAX_MS))
+  return Number.isNaN(ms) ? null : Math.max(0, Math.min(ms, RETRY_AFTER_MAX_MS))
 }
 
 function detailOf(text: string, status: number): string {

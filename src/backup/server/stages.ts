@@ -7,7 +7,7 @@ import { mapGroupTypes, moveGroups } from './group-pages.ts'
 import { readInstant } from './instants.ts'
 import { KINDS } from './kinds.ts'
 import type { Move } from './move.ts'
-import { NOTHING_READ } from './move-state.ts'
+import { MOVED_TABLES, NOTHING_READ } from './move-state.ts'
 import { movePersons } from './person-pages.ts'
 import { AnswerTooLarge, isAbsent, printable, type ServerAPI, ServerRefusal } from './server-api.ts'
 
@@ -42,11 +42,11 @@ export const STAGE_NAMES: readonly string[] = STAGES.map(({ name }) => name)
 const ZONE_LENGTH_MAX = 100
 
 /** Stages that read a table, whose end is part of the progress. */
-const TABLES: ReadonlySet<string> = new Set(['events', 'groups', 'persons'])
+const TABLES: ReadonlySet<string> = new Set(MOVED_TABLES)
 
 /**
- * Runs the stages of these names, but for tables that are done. Rejects with a BackupFault when it cannot go on; begun again, it
- * goes on.
+ * Runs the stages of these names, but for tables that are done. Rejects with a BackupFault when it cannot go on; the
+ * next run continues from there.
  */
 export async function runStages(move: Move, names: readonly string[]): Promise<void> {
   const stages = STAGES.filter(({ name }) => names.includes(name))

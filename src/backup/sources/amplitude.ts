@@ -1,6 +1,6 @@
 /** Amplitude's Export API: a zip of `.json.gz` files with one event per line, times in UTC. */
 import {
-  identify,
+  identifyEvent,
   type JSONObject,
   type MappedRecord,
   NO_NAME,
@@ -45,9 +45,9 @@ export function mapAmplitude(record: JSONObject): MappedRecord {
   if (distinct_id === null) return 'neither user_id nor device_id nor amplitude_id'
   const timestamp = readTime(record['event_time'])
   if (timestamp === null) return NO_TIME
-  const sent = readObject(record['event_properties'])
+  const event_properties = readObject(record['event_properties'])
   const session_id = readId(record['session_id'])
-  const user = readObject(record['user_properties'])
+  const user_properties = readObject(record['user_properties'])
   const event = {
     event: NAMES.get(name) ?? name,
     distinct_id,
@@ -55,17 +55,17 @@ export function mapAmplitude(record: JSONObject): MappedRecord {
     uuid: readId(record['uuid']) ?? eventUuid(record),
     properties: {
       ...renameProperties(record, COLUMNS),
-      ...sent,
-      ...renameProperties(sent, PROPERTIES),
+      ...event_properties,
+      ...renameProperties(event_properties, PROPERTIES),
       // -1 is an event outside of any session.
       ...(session_id === null || session_id === '-1'
         ? {}
         : { $session_id: `${device_id ?? distinct_id}.${session_id}` }),
-      ...(Object.keys(user).length === 0 ? {} : { $set: user }),
+      ...(Object.keys(user_properties).length === 0 ? {} : { $set: user_properties }),
     },
   }
   const is_both = user_id !== null && device_id !== null && user_id !== device_id
-  return is_both ? [identify(user_id, device_id, timestamp), event] : [event]
+  return is_both ? [identifyEvent(user_id, device_id, timestamp), event] : [event]
 }
 
 function eventUuid(record: JSONObject): string | undefined {

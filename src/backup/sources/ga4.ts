@@ -2,7 +2,7 @@
 import { isObject } from '../../json.ts'
 import {
   formatMillis,
-  identify,
+  identifyEvent,
   type JSONObject,
   type MappedRecord,
   NO_NAME,
@@ -75,7 +75,7 @@ export function mapGA4(record: JSONObject): MappedRecord {
     },
   }
   const is_both = user_id !== null && pseudo_id !== null
-  return is_both ? [identify(user_id, pseudo_id, timestamp), event] : [event]
+  return is_both ? [identifyEvent(user_id, pseudo_id, timestamp), event] : [event]
 }
 
 /** `[{key, value: {string_value | int_value | float_value | double_value}}]` as an object. Integers come as text. */

@@ -26,7 +26,7 @@ const PROPERTIES = {
 const SECONDS_MAX = 100_000_000_000
 
 /** Members that say how Mixpanel received the event. */
-const INTERNAL =
+const INTERNAL_MEMBERS =
   /^(time|distinct_id|token|\$insert_id|\$import|\$mp_api_.*|mp_processing_time_ms|mp_sent_by_lib_version|\$distinct_id_before_identity|\$is_reshuffled)$/
 
 /** Maps an event; identities become those of this server. */
@@ -47,8 +47,8 @@ export function mapMixpanel(record: JSONObject): MappedRecord {
   }
   const distinct_id = readId(sent['distinct_id'])
   if (distinct_id === null) return 'no distinct_id'
-  const kept = Object.entries(sent).filter(([key]) => !INTERNAL.test(key))
-  const properties = { ...Object.fromEntries(kept), ...renameProperties(sent, PROPERTIES) }
+  const own = Object.entries(sent).filter(([key]) => !INTERNAL_MEMBERS.test(key))
+  const properties = { ...Object.fromEntries(own), ...renameProperties(sent, PROPERTIES) }
   return [{ ...at, event: NAMES.get(name) ?? name, distinct_id, properties }]
 }
 

@@ -18,16 +18,21 @@ export function readId(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }
 
-/** An object, also one that is written as JSON text; an empty one for everything else. */
-export function readObject(value: unknown): JSONObject {
+/** An object, also one that is written as JSON text; null for everything else. */
+export function parseObject(value: unknown): JSONObject | null {
   if (isObject(value)) return value
-  if (typeof value !== 'string') return {}
+  if (typeof value !== 'string') return null
   try {
     const parsed: unknown = JSON.parse(value)
-    return isObject(parsed) ? parsed : {}
+    return isObject(parsed) ? parsed : null
   } catch {
-    return {}
+    return null
   }
+}
+
+/** The same; an empty object for everything else. */
+export function readObject(value: unknown): JSONObject {
+  return parseObject(value) ?? {}
 }
 
 const TIME = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:[T ](?:[01]\d|2[0-4]):[0-5]\d|$)/
@@ -56,7 +61,11 @@ export function renameProperties(
 }
 
 /** The event that makes an anonymous id and a user's id one person. */
-export function identify(user_id: string, anonymous_id: string, timestamp: unknown): JSONObject {
+export function identifyEvent(
+  user_id: string,
+  anonymous_id: string,
+  timestamp: unknown,
+): JSONObject {
   return {
     event: '$identify',
     distinct_id: user_id,
