@@ -2,7 +2,7 @@
 
 import type { CohortReference, KnownPropertyType } from '../hogql/context.ts'
 import type { Select, SelectQuery } from '../hogql/syntax/ast.ts'
-import type { ExperimentDefinition } from './experiments/known-experiment.ts'
+import type { ExperimentDefinition } from './experiments/experiment-definition.ts'
 import type { SavedAction } from './members/actions.ts'
 
 /** The project of a query, and the definitions insights need. */

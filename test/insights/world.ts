@@ -2,7 +2,7 @@
 
 import type { CohortReference, KnownPropertyType } from '../../src/hogql/context.ts'
 import type { Select } from '../../src/hogql/syntax/ast.ts'
-import type { ExperimentDefinition } from '../../src/insights/experiments/known-experiment.ts'
+import type { ExperimentDefinition } from '../../src/insights/experiments/experiment-definition.ts'
 import type { InsightContext } from '../../src/insights/insight.ts'
 import type { SavedAction } from '../../src/insights/members/actions.ts'
 import { compileTextQuery, compileTree } from '../../src/query/compiling/compiler.ts'

@@ -4,7 +4,7 @@ import type { StatsSettings } from './settings.ts'
 import { PEOPLE_MIN } from './statistics/variant-figures.ts'
 
 /** The bounds beyond which the best variant is significant, for the Bayesian method. */
-export const METHOD = {
+export const BAYESIAN_BOUNDS = {
   exposures_min: 100,
   probability_min: 0.9,
   /** Absolute for shares, otherwise relative to the mean of the best variant. */
@@ -12,7 +12,7 @@ export const METHOD = {
 } as const
 
 /** Prior and likelihood by metric model. */
-const BELIEFS = {
+const BAYESIAN_MODELS = {
   funnel: 'Beta(1, 1) prior, binomial likelihood: the share of people who convert',
   count: 'Gamma(1, 0) prior, Poisson likelihood: events per person',
   sum: 'flat prior, normal likelihood of the mean (central limit theorem): sum per person',
@@ -24,7 +24,7 @@ const BELIEFS = {
 } as const
 
 /** Test by metric model. */
-const TESTS = {
+const TEST_MODELS = {
   funnel: 'the share of people who convert, with the variance p (1 − p)',
   count: 'events per person, with the variance of the sample',
   sum: 'sum per person, with the variance of the sample',
@@ -48,11 +48,17 @@ export function methodOf(settings: StatsSettings) {
     exposure: EXPOSURE,
   }
   if (method === 'bayesian') {
-    return { ...common, ...METHOD, models: { ...BELIEFS }, test: null, credible_level: level }
+    return {
+      ...common,
+      ...BAYESIAN_BOUNDS,
+      models: { ...BAYESIAN_MODELS },
+      test: null,
+      credible_level: level,
+    }
   }
   const test =
     sequential_people === null
       ? "Welch's two-sided t test"
       : `two-sided asymptotic confidence sequence, sharpest at ${sequential_people} people`
-  return { ...common, models: { ...TESTS }, test, confidence_level: level }
+  return { ...common, models: { ...TEST_MODELS }, test, confidence_level: level }
 }

@@ -31,7 +31,7 @@ export type ExperimentMetric = {
   /** Seconds after exposure in which events count; null for as long as the experiment runs. */
   readonly window_s: number | null
   /** Conditions on the metric's events and its actors' test accounts. */
-  readonly narrowed: SeriesConditions
+  readonly conditions: SeriesConditions
 }
 
 /** The start event and the return event of a retention, and the time between them. */
@@ -90,22 +90,25 @@ export function readMetric(raw: unknown, attr: string): ExperimentMetric {
   const identity = { name: textOrNull(raw['name']), uuid: textOrNull(raw['uuid']) }
   switch (raw['kind']) {
     case 'ExperimentMetric':
-      return { ...identity, ...readToday(raw, attr), narrowed: {} }
+      return { ...identity, ...readCurrentMetric(raw, attr), conditions: {} }
     case 'ExperimentFunnelsQuery': {
       const query = isObject(raw['funnels_query']) ? raw['funnels_query'] : {}
       const filter = isObject(query['funnelsFilter']) ? query['funnelsFilter'] : {}
-      const window_s = windowOf(filter['funnelWindowInterval'], filter['funnelWindowIntervalUnit'])
-      const read = funnel(listOf(query['series']), window_s, attr)
-      return { ...identity, ...read, narrowed: narrowedBy(query) }
+      const window_s = readWindow(
+        filter['funnelWindowInterval'],
+        filter['funnelWindowIntervalUnit'],
+      )
+      const read = readFunnel(listOf(query['series']), window_s, attr)
+      return { ...identity, ...read, conditions: readConditions(query) }
     }
     case 'ExperimentTrendsQuery': {
       const query = isObject(raw['count_query']) ? raw['count_query'] : {}
-      const read = trend(listOf(query['series'])[0], null, attr)
-      return { ...identity, ...read, narrowed: narrowedBy(query) }
+      const read = readTrend(listOf(query['series'])[0], null, attr)
+      return { ...identity, ...read, conditions: readConditions(query) }
     }
-    case OLDEST:
+    case FILTERS_KIND:
       const filters = isObject(raw['filters']) ? raw['filters'] : {}
-      return { ...identity, ...readFilters(filters, attr), narrowed: {} }
+      return { ...identity, ...readFilters(filters, attr), conditions: {} }
     default:
       throw refuseMember(
         `Metrics of kind ${JSON.stringify(raw['kind'] ?? null)} are not known.`,
@@ -114,16 +117,16 @@ export function readMetric(raw: unknown, attr: string): ExperimentMetric {
   }
 }
 
-/** A saved experiment's metrics; without any, those of its oldest member `filters`. */
+/** A saved experiment's metrics; without any, those of its old member `filters`. */
 export function savedMetrics(metrics: unknown, filters: unknown): readonly unknown[] {
   const saved = listOf(metrics)
   if (saved.length > 0 || !isObject(filters)) return saved
   const names_events = [filters['events'], filters['actions']].some((one) => listOf(one).length > 0)
-  return names_events ? [{ kind: OLDEST, filters }] : []
+  return names_events ? [{ kind: FILTERS_KIND, filters }] : []
 }
 
-/** Our name for `filters`, which have no kind. */
-const OLDEST = 'ExperimentFilters'
+/** Our name for the kind of `filters`, the oldest form, which have none. */
+const FILTERS_KIND = 'ExperimentFilters'
 
 function readFilters(filters: RawMetric, attr: string): ReadMetric {
   const nodes = [
@@ -132,26 +135,26 @@ function readFilters(filters: RawMetric, attr: string): ReadMetric {
   ].toSorted((a, b) => a.order - b.order)
   const series = nodes.map(({ node }) => node)
   return filters['insight'] === 'FUNNELS'
-    ? funnel(series, null, attr)
-    : trend(series[0], null, attr)
+    ? readFunnel(series, null, attr)
+    : readTrend(series[0], null, attr)
 }
 
-type ReadMetric = Omit<ExperimentMetric, 'name' | 'narrowed' | 'uuid'>
+type ReadMetric = Omit<ExperimentMetric, 'name' | 'conditions' | 'uuid'>
 
-function readToday(raw: RawMetric, attr: string): ReadMetric {
-  const window_s = windowOf(raw['conversion_window'], raw['conversion_window_unit'])
+function readCurrentMetric(raw: RawMetric, attr: string): ReadMetric {
+  const window_s = readWindow(raw['conversion_window'], raw['conversion_window_unit'])
   switch (raw['metric_type']) {
     case 'funnel':
       return {
-        ...funnel(listOf(raw['series']), window_s, attr),
+        ...readFunnel(listOf(raw['series']), window_s, attr),
         in_any_order: raw['funnel_order_type'] === 'unordered',
       }
     case 'mean':
-      return mean(raw, window_s, attr)
+      return readMean(raw, window_s, attr)
     case 'ratio':
-      return ratio(raw, window_s, attr)
+      return readRatio(raw, window_s, attr)
     case 'retention':
-      return retention(raw, window_s, attr)
+      return readRetention(raw, window_s, attr)
     default: {
       const type = JSON.stringify(raw['metric_type'] ?? null)
       throw refuseMember(`Metrics of type ${type} are not supported.`, attr)
@@ -159,37 +162,37 @@ function readToday(raw: RawMetric, attr: string): ReadMetric {
   }
 }
 
-function funnel(nodes: readonly unknown[], window_s: number | null, attr: string): ReadMetric {
+function readFunnel(nodes: readonly unknown[], window_s: number | null, attr: string): ReadMetric {
   if (nodes.length === 0 || nodes.length > STEPS_MAX) {
     throw refuseMember(`A funnel has 1 to ${STEPS_MAX} steps.`, attr)
   }
   const series = nodes.map((node) => readSeries(node, attr))
-  return { ...NOTHING, model: 'funnel', series, window_s }
+  return { ...METRIC_DEFAULTS, model: 'funnel', series, window_s }
 }
 
-function trend(node: unknown, window_s: number | null, attr: string): ReadMetric {
+function readTrend(node: unknown, window_s: number | null, attr: string): ReadMetric {
   const measure = readMeasure(node, attr)
   const { model } = MEASURES[measure.math]
   return model === 'funnel'
-    ? { ...NOTHING, model, series: [measure.series], window_s }
-    : { ...NOTHING, model, measures: [measure], window_s }
+    ? { ...METRIC_DEFAULTS, model, series: [measure.series], window_s }
+    : { ...METRIC_DEFAULTS, model, measures: [measure], window_s }
 }
 
 /** A mean per actor with outlier bounds; a share where a threshold is set. */
-function mean(raw: RawMetric, window_s: number | null, attr: string): ReadMetric {
-  const read = trend(raw['source'], window_s, attr)
+function readMean(raw: RawMetric, window_s: number | null, attr: string): ReadMetric {
+  const read = readTrend(raw['source'], window_s, attr)
   const outliers = readOutliers(raw, attr)
   const threshold = readThreshold(raw, attr)
   if (read.measures.length === 0) return read
   return threshold === null ? { ...read, outliers } : { ...read, model: 'mean', threshold }
 }
 
-function ratio(raw: RawMetric, window_s: number | null, attr: string): ReadMetric {
+function readRatio(raw: RawMetric, window_s: number | null, attr: string): ReadMetric {
   const measures = [raw['numerator'], raw['denominator']].map((node) => readMeasure(node, attr))
-  return { ...NOTHING, model: 'ratio', measures, window_s }
+  return { ...METRIC_DEFAULTS, model: 'ratio', measures, window_s }
 }
 
-function retention(raw: RawMetric, window_s: number | null, attr: string): ReadMetric {
+function readRetention(raw: RawMetric, window_s: number | null, attr: string): ReadMetric {
   const { retention_window_unit: unit, start_handling } = raw
   const [from, to] = [raw['retention_window_start'], raw['retention_window_end']]
   if (!isUnits(from) || !isUnits(to) || from > to) {
@@ -200,15 +203,14 @@ function retention(raw: RawMetric, window_s: number | null, attr: string): ReadM
   const completion = readSeries(raw['completion_event'], attr)
   const takes_last = start_handling === 'last_seen'
   const read = { start, completion, from, to, unit, takes_last, window_s }
-  return { ...NOTHING, model: 'retention', retention: read, window_s }
+  return { ...METRIC_DEFAULTS, model: 'retention', retention: read, window_s }
 }
 
 function isUnits(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= UNITS_MAX
 }
 
-/** Defaults of a metric. */
-const NOTHING = {
+const METRIC_DEFAULTS = {
   series: [],
   in_any_order: false,
   measures: [],
@@ -260,7 +262,7 @@ function nodeOf(raw: unknown, kind: string): { readonly node: unknown; readonly 
 }
 
 /** The conditions of an old query on all its events. */
-function narrowedBy({ properties, filterTestAccounts }: RawMetric): SeriesConditions {
+function readConditions({ properties, filterTestAccounts }: RawMetric): SeriesConditions {
   return {
     filterTestAccounts: filterTestAccounts === true,
     ...(Array.isArray(properties) ? { properties: properties.filter(isObject) } : {}),
@@ -271,10 +273,10 @@ function narrowedBy({ properties, filterTestAccounts }: RawMetric): SeriesCondit
 /** A century: a longer window is the same, because no event is that old. */
 const WINDOW_MAX_S = 100 * 365 * 86_400
 
-function windowOf(amount: unknown, unit: unknown): number | null {
-  const known = typeof unit === 'string' ? unit : 'day'
-  return typeof amount === 'number' && amount > 0 && isTimeUnit(known)
-    ? Math.min(Math.round(amount * UNIT_SECONDS[known]), WINDOW_MAX_S)
+function readWindow(amount: unknown, unit: unknown): number | null {
+  const unit_name = typeof unit === 'string' ? unit : 'day'
+  return typeof amount === 'number' && amount > 0 && isTimeUnit(unit_name)
+    ? Math.min(Math.round(amount * UNIT_SECONDS[unit_name]), WINDOW_MAX_S)
     : null
 }
 

@@ -9,7 +9,7 @@ import type { MetricResult } from '../../contract/targeting/experiment-results.t
 import { refuseMember } from '../../errors.ts'
 import type { InsightAnswer, InsightContext, InsightKind, RunTree } from '../insight.ts'
 import { seriesLabel } from '../members/series.ts'
-import { getKnown } from './known-experiment.ts'
+import { getExperiment } from './experiment-definition.ts'
 import { methodOf } from './method.ts'
 import { type ExperimentMetric, readMetric } from './metric.ts'
 import { resultOf } from './results.ts'
@@ -49,10 +49,10 @@ export const EXPERIMENT: InsightKind<ExperimentQuery> = {
 export const EXPERIMENT_FUNNELS: InsightKind<ExperimentFunnelsQuery> = {
   rangeOf,
   answer: (query, context, run) =>
-    answerMetric({ query, raw: query, attr: 'query__funnels_query' }, context, run, (came) => ({
+    answerMetric({ query, raw: query, attr: 'query__funnels_query' }, context, run, (outcome) => ({
       funnels_query: query.funnels_query,
-      insight: came.figures.map((one) => stepsOf(came, one)),
-      variants: came.result.variants.map(({ key, success_count, failure_count }) => ({
+      insight: outcome.figures.map((one) => stepsOf(outcome, one)),
+      variants: outcome.result.variants.map(({ key, success_count, failure_count }) => ({
         key,
         success_count,
         failure_count,
@@ -83,7 +83,7 @@ export const EXPERIMENT_TRENDS: InsightKind<ExperimentTrendsQuery> = {
 
 type MetricRequest = {
   readonly query: AnyExperimentQuery
-  /** The metric as sent, and the member it came from. */
+  /** The metric as sent, and the member it outcome from. */
   readonly raw: unknown
   readonly attr: string
 }
@@ -92,9 +92,9 @@ async function answerMetric(
   { query, raw, attr }: MetricRequest,
   context: InsightContext,
   run: RunTree,
-  wordsOf: (came: MetricOutcome) => Readonly<Record<string, unknown>>,
+  membersOf: (outcome: MetricOutcome) => Readonly<Record<string, unknown>>,
 ): Promise<InsightAnswer> {
-  const experiment = getKnown(context.findExperiment, query.experiment_id)
+  const experiment = getExperiment(context.findExperiment, query.experiment_id)
   const trial = experimentTrial(experiment, context.now, 'query__experiment_id')
   const metric = readMetric(raw, attr)
   const { rows, hogql } = await run(metricTree(metric, trial, context))
@@ -107,7 +107,7 @@ async function answerMetric(
     hogql,
     metadata: {
       kind: query.kind,
-      ...wordsOf({ metric, trial, figures, result, context }),
+      ...membersOf({ metric, trial, figures, result, context }),
       probability: byKey(variants, ({ probability, p_value }) => probability ?? p_value),
       credible_intervals: byKey(
         variants,

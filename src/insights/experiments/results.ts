@@ -2,7 +2,7 @@
 import type { MetricResult } from '../../contract/targeting/experiment-results.ts'
 import type { ExperimentMetric } from './metric.ts'
 import type { StatsSettings } from './settings.ts'
-import { comparePosteriors } from './statistics/credence.ts'
+import { comparePosteriors } from './statistics/bayesian.ts'
 import {
   adjustForCovariate,
   effectOf,
@@ -22,7 +22,7 @@ export function resultOf(
 ): MetricResult {
   const verdicts = figures.map((_one, index) => verdictOf(model, figures, index, settings))
   const samples = samplesOf(model, figures)
-  const judged =
+  const summary =
     settings.method === 'bayesian'
       ? comparePosteriors(model, figures, samples, settings.level)
       : testSummaryOf(figures, samples, verdicts)
@@ -31,18 +31,18 @@ export function resultOf(
     uuid,
     model,
     baseline: figures[0]?.key ?? null,
-    leader: figures[judged.leader]?.key ?? null,
-    significant: judged.significance_code === 'significant',
-    significance_code: judged.significance_code,
-    expected_loss: judged.expected_loss,
+    leader: figures[summary.leader]?.key ?? null,
+    significant: summary.significance_code === 'significant',
+    significance_code: summary.significance_code,
+    expected_loss: summary.expected_loss,
     variants: figures.map((one, index) => ({
       key: one.key,
       exposures: one.people,
       ...countsOf(model, one),
-      ...NOT_BELIEVED,
+      ...NO_BAYESIAN_MEMBERS,
       mean: samples[index]?.mean ?? null,
       difference: index === 0 ? null : differenceOf(samples[0], samples[index]),
-      ...judged.members[index],
+      ...summary.members[index],
       p_value: verdicts[index]?.judgement?.p_value ?? null,
       confidence_interval:
         settings.method === 'frequentist' ? intervalOf(verdicts[index]?.judgement) : null,
@@ -124,11 +124,11 @@ function testSummaryOf(
   verdicts: readonly ResultVerdict[],
 ) {
   const means = samples.map((one) => one?.mean ?? Number.NEGATIVE_INFINITY)
-  const is_apart = verdicts.some(({ judgement }) => judgement?.significant === true)
+  const is_any_significant = verdicts.some(({ judgement }) => judgement?.significant === true)
   const is_judged = verdicts.some(({ judgement }) => judgement !== null)
   return {
     leader: samples.includes(null) ? -1 : means.indexOf(Math.max(...means)),
-    significance_code: is_apart
+    significance_code: is_any_significant
       ? 'significant'
       : is_judged
         ? 'high_p_value'
@@ -139,7 +139,7 @@ function testSummaryOf(
 }
 
 /** Members that only the Bayesian method fills. */
-const NOT_BELIEVED = {
+const NO_BAYESIAN_MEMBERS = {
   credible_interval: null,
   probability: null,
   expected_loss: null,

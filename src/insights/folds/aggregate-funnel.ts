@@ -187,9 +187,9 @@ function computeEntrances(...args: EntrancesArguments): readonly ScalarValue[] {
     from_step: Number(from_step),
   }
   return values.flatMap((value, index) =>
-    foldEntrancesOf(timeline, request, value).map(({ bucket, is_through, event }) => [
+    foldEntrancesOf(timeline, request, value).map(({ bucket, is_converted, event }) => [
       BigInt(bucket),
-      is_through ? 1n : -1n,
+      is_converted ? 1n : -1n,
       BigInt(index + 1),
       uuids[event] ?? '',
     ]),

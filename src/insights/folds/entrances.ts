@@ -1,6 +1,6 @@
 /** Fold: one actor's entrances to an ordered or strict funnel, by bucket, and whether each converts. */
 import type { OrderedFunnel } from './steps.ts'
-import { bitsDown, type Timeline } from './timeline.ts'
+import { bitsDown, isOtherValue, type Timeline } from './timeline.ts'
 
 /** Buckets of equal width, in order (run-length encoded). */
 export type BucketRun = {
@@ -20,7 +20,7 @@ type EntranceFunnel = OrderedFunnel & {
 /** One bucket in which an actor entered. */
 export type Entrance = {
   readonly bucket: number
-  readonly is_through: boolean
+  readonly is_converted: boolean
   /** The event that converted, or of the furthest step. */
   readonly event: number
 }
@@ -49,7 +49,8 @@ type EntranceWalk = {
    * only these.
    */
   readonly waiting: readonly Set<EntranceBucket>[]
-  readonly through: Map<number, number>
+  /** Per bucket with a conversion, the event that converted. */
+  readonly conversions: Map<number, number>
 }
 
 /** The buckets in which an actor enters, except those whose chain an exclusion broke. */
@@ -59,16 +60,20 @@ export function foldEntrances(timeline: Timeline, funnel: EntranceFunnel): reado
     funnel,
     entered: new Map(),
     waiting: Array.from({ length: funnel.step_count + 1 }, () => new Set<EntranceBucket>()),
-    through: new Map(),
+    conversions: new Map(),
   }
   for (let event = 0; event < timeline.at_us.length; event += 1) walkEvent(walk, event)
   const entered = [...walk.entered.values()]
-  const through = [...walk.through].map(([bucket, event]) => ({ bucket, is_through: true, event }))
-  if (entered.some(({ best }) => best.excluded === 'fully')) return through
+  const converted = [...walk.conversions].map(([bucket, event]) => ({
+    bucket,
+    is_converted: true,
+    event,
+  }))
+  if (entered.some(({ best }) => best.excluded === 'fully')) return converted
   const entered_buckets = entered
     .filter(({ best }) => best.level > funnel.from_step && best.excluded !== 'partly')
-    .map(({ id, best }) => ({ bucket: id, is_through: false, event: best.event }))
-  return [...through, ...entered_buckets]
+    .map(({ id, best }) => ({ bucket: id, is_converted: false, event: best.event }))
+  return [...converted, ...entered_buckets]
 }
 
 function walkEvent(walk: EntranceWalk, event: number): void {
@@ -78,15 +83,15 @@ function walkEvent(walk: EntranceWalk, event: number): void {
     for (const bucket of waiting[bit + 1] ?? []) exclude(walk, bucket, event, bit + 1)
   }
   for (const step of bitsDown(steps)) {
-    if (isOtherValue(walk, event, step)) continue
+    if (isOtherValue(timeline, funnel.attribution, step, event)) continue
     if (step === 0) enter(walk, event)
     else for (const bucket of waiting[step] ?? []) advance(walk, bucket, event, step)
   }
-  if (funnel.is_strict) breakOff(walk, steps)
+  if (funnel.is_strict) breakChains(walk, steps)
 }
 
 /** In a strict funnel every event breaks chains, except at the steps it is itself. */
-function breakOff({ waiting, funnel }: EntranceWalk, steps: number): void {
+function breakChains({ waiting, funnel }: EntranceWalk, steps: number): void {
   const touched = new Set(waiting.flatMap((buckets) => [...buckets]))
   for (const bucket of touched) {
     for (let level = 1; level <= funnel.step_count; level += 1) {
@@ -98,27 +103,18 @@ function breakOff({ waiting, funnel }: EntranceWalk, steps: number): void {
   }
 }
 
-function isOtherValue({ funnel, timeline }: EntranceWalk, event: number, step: number): boolean {
-  const { attribution } = funnel
-  return (
-    attribution !== null &&
-    attribution.step === step &&
-    timeline.values?.[event] !== attribution.value
-  )
-}
-
 function enter(walk: EntranceWalk, event: number): void {
   const { entered, funnel, timeline, waiting } = walk
   const id = bucketOfEvent(timeline, event, funnel.buckets)
-  if (id === null || walk.through.has(id)) return
+  if (id === null || walk.conversions.has(id)) return
   const chain: StepChain = { start_us: timeline.at_us[event] ?? 0, is_excluded: false }
-  const known = entered.get(id)
-  if (known !== undefined && (known.best.level !== 1 || known.best.excluded === 'no')) {
-    known.levels[1] = chain
-    waiting[1]?.add(known)
+  const entry = entered.get(id)
+  if (entry !== undefined && (entry.best.level !== 1 || entry.best.excluded === 'no')) {
+    entry.levels[1] = chain
+    waiting[1]?.add(entry)
     return
   }
-  if (known !== undefined) forget(walk, known)
+  if (entry !== undefined) stopWaiting(walk, entry)
   const levels = Array.from({ length: funnel.step_count + 1 }, (_, level) =>
     level === 1 ? chain : null,
   )
@@ -130,12 +126,12 @@ function enter(walk: EntranceWalk, event: number): void {
 }
 
 function convert(walk: EntranceWalk, bucket: EntranceBucket, event: number): void {
-  forget(walk, bucket)
+  stopWaiting(walk, bucket)
   walk.entered.delete(bucket.id)
-  walk.through.set(bucket.id, event)
+  walk.conversions.set(bucket.id, event)
 }
 
-function forget({ waiting }: EntranceWalk, bucket: EntranceBucket): void {
+function stopWaiting({ waiting }: EntranceWalk, bucket: EntranceBucket): void {
   for (const buckets of waiting) buckets.delete(bucket)
 }
 

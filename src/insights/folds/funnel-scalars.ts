@@ -6,7 +6,7 @@ import {
 } from '../../hogql/scalars/definition.ts'
 import { foldEntrancesByOrder, foldStepsByOrder } from './by-order.ts'
 import { type FunnelFold, readFunnelFold, readOnce } from './definition.ts'
-import { type PackedLayout, readTimeline, type Timeline } from './timeline.ts'
+import { type PackedLayout, readTimeline, type StepAttribution, type Timeline } from './timeline.ts'
 
 const readFold = readOnce(readFunnelFold)
 
@@ -19,13 +19,15 @@ const FOLD_WORK_MAX = 100_000_000
 /** The result of an actor who took no step. */
 const NO_STEPS: readonly number[] = [-1, 0]
 
-type FoldedStep = { readonly step: number; readonly value: string } | null
-
 /**
  * Furthest step, bits of the steps taken, and when; −1 for actors who never began and for optional
  * steps not taken.
  */
-function stepsOf(timeline: Timeline, fold: FunnelFold, attribution: FoldedStep): readonly number[] {
+function encodeSteps(
+  timeline: Timeline,
+  fold: FunnelFold,
+  attribution: StepAttribution,
+): readonly number[] {
   const taken = foldStepsByOrder(timeline, { ...fold, attribution })
   return taken === null
     ? NO_STEPS
@@ -33,24 +35,28 @@ function stepsOf(timeline: Timeline, fold: FunnelFold, attribution: FoldedStep):
 }
 
 /** Per entrance: twice the bucket, plus one if it converted. */
-function entrancesOf(
+function encodeEntrances(
   timeline: Timeline,
   fold: FunnelFold,
-  attribution: FoldedStep,
+  attribution: StepAttribution,
 ): readonly number[] {
   return foldEntrancesByOrder(timeline, { ...fold, attribution }).map(
-    ({ bucket, is_through }) => 2 * bucket + (is_through ? 1 : 0),
+    ({ bucket, is_converted }) => 2 * bucket + (is_converted ? 1 : 0),
   )
 }
 
-const packingOf = ({ bits, packed_steps, step_count, valued }: FunnelFold): PackedLayout => ({
+const layoutOf = ({ bits, packed_steps, step_count, valued }: FunnelFold): PackedLayout => ({
   bits,
-  valued,
+  valued_steps: valued,
   steps: packed_steps,
-  kept: step_count,
+  used_steps: step_count,
 })
 
-type Fold = (timeline: Timeline, fold: FunnelFold, attribution: FoldedStep) => readonly number[]
+type Fold = (
+  timeline: Timeline,
+  fold: FunnelFold,
+  attribution: StepAttribution,
+) => readonly number[]
 type PackedEvent = bigint | number
 type SizedList = { readonly ending: '' | '_wide'; readonly packed: ScalarType }
 
@@ -60,7 +66,7 @@ const SIZES: readonly SizedList[] = [
 ]
 
 /** A fold over one actor's packed events. */
-function overAll(name: string, fold: Fold, { ending, packed }: SizedList): ScalarFunction {
+function scalarOf(name: string, fold: Fold, { ending, packed }: SizedList): ScalarFunction {
   return {
     name: `js_${name}${ending}`,
     takes: ['text', { list: packed }],
@@ -68,13 +74,13 @@ function overAll(name: string, fold: Fold, { ending, packed }: SizedList): Scala
     gives: { list: 'number' },
     compute: (text: string, events: readonly PackedEvent[]) => {
       const spec = readFold(text)
-      return fold(readTimeline(events, packingOf(spec)), spec, null)
+      return fold(readTimeline(events, layoutOf(spec)), spec, null)
     },
   }
 }
 
 /** The same for each breakdown value; the events' values are a separate list. */
-function overValues(name: string, fold: Fold, { ending, packed }: SizedList): ScalarFunction {
+function scalarByValue(name: string, fold: Fold, { ending, packed }: SizedList): ScalarFunction {
   return {
     name: `js_${name}_by_value${ending}`,
     takes: ['text', { list: packed }, { list: 'text' }],
@@ -86,7 +92,7 @@ function overValues(name: string, fold: Fold, { ending, packed }: SizedList): Sc
       if (values.length * events.length > FOLD_WORK_MAX) {
         throw new ScalarRefusal('One actor has too many values to be broken down by.')
       }
-      const timeline = readTimeline(events, packingOf(spec), sent_values)
+      const timeline = readTimeline(events, layoutOf(spec), sent_values)
       const step = spec.attribution_step ?? 0
       return values
         .map((value) => [value, fold(timeline, spec, { step, value })] as const)
@@ -97,8 +103,8 @@ function overValues(name: string, fold: Fold, { ending, packed }: SizedList): Sc
 
 /** Every fold in every size. */
 export const FUNNEL_SCALARS: readonly ScalarFunction[] = SIZES.flatMap((size) => [
-  overAll('funnel_steps', stepsOf, size),
-  overAll('funnel_entrances', entrancesOf, size),
-  overValues('funnel_steps', stepsOf, size),
-  overValues('funnel_entrances', entrancesOf, size),
+  scalarOf('funnel_steps', encodeSteps, size),
+  scalarOf('funnel_entrances', encodeEntrances, size),
+  scalarByValue('funnel_steps', encodeSteps, size),
+  scalarByValue('funnel_entrances', encodeEntrances, size),
 ])

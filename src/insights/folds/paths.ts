@@ -35,20 +35,20 @@ export type PathStep = {
 }
 
 /** The pseudo item for steps omitted between a start and an end. Item numbers begin with 1. */
-export const LEFT_OUT = 0
+export const OMITTED_STEPS = 0
 
 type PathVisit = { readonly at_us: number[]; readonly codes: number[] }
 
 /** The steps of all visits. */
-export function foldPaths(way: ActorPath, fold: PathFold): readonly PathStep[] {
-  return visitsOf(way, fold).flatMap((visit) => {
+export function foldPaths(path: ActorPath, fold: PathFold): readonly PathStep[] {
+  return splitVisits(path, fold).flatMap((visit) => {
     const cut = cutVisit(visit, fold)
     return cut === null ? [] : stepsOf(limitSteps(cut, fold))
   })
 }
 
-/** Of consecutive equal items the last is kept. */
-function visitsOf({ at_us, codes }: ActorPath, { gap_us }: PathFold): readonly PathVisit[] {
+/** Splits a path at gaps; of consecutive equal items the last stays. */
+function splitVisits({ at_us, codes }: ActorPath, { gap_us }: PathFold): readonly PathVisit[] {
   const visits: PathVisit[] = []
   let visit: PathVisit = { at_us: [], codes: [] }
   for (const [index, at] of at_us.entries()) {
@@ -59,9 +59,9 @@ function visitsOf({ at_us, codes }: ActorPath, { gap_us }: PathFold): readonly P
       visits.push(visit)
     }
     const is_same = visit.codes.at(-1) === code
-    const place = is_same ? visit.codes.length - 1 : visit.codes.length
-    visit.codes[place] = code
-    visit.at_us[place] = at
+    const at_index = is_same ? visit.codes.length - 1 : visit.codes.length
+    visit.codes[at_index] = code
+    visit.at_us[at_index] = at
   }
   return visits
 }
@@ -90,7 +90,7 @@ function limitSteps(visit: PathVisit, { step_limit, has_start, has_end }: PathFo
     between,
     ...numbers.slice(numbers.length - half),
   ]
-  return { at_us: cut(at_us, at_us[half] ?? 0), codes: cut(codes, LEFT_OUT) }
+  return { at_us: cut(at_us, at_us[half] ?? 0), codes: cut(codes, OMITTED_STEPS) }
 }
 
 function stepsOf({ at_us, codes }: PathVisit): readonly PathStep[] {

@@ -1,5 +1,11 @@
 /** Fold: the furthest step of one actor in an ordered or strict funnel, and when each step was taken. */
-import { bitsDown, endOfMoment, type Timeline } from './timeline.ts'
+import {
+  bitsDown,
+  endOfMoment,
+  isOtherValue,
+  type StepAttribution,
+  type Timeline,
+} from './timeline.ts'
 
 /** Parameters of an ordered funnel. */
 export type OrderedFunnel = {
@@ -10,7 +16,7 @@ export type OrderedFunnel = {
   /** Bits of optional steps. */
   readonly optional: number
   /** Only events with this value count as this step. */
-  readonly attribution: { readonly step: number; readonly value: string } | null
+  readonly attribution: StepAttribution
 }
 
 /** The steps an actor took: their bits, and when (null for optional steps not taken). */
@@ -34,7 +40,7 @@ type FunnelLevel = {
   readonly link: StepLink | null
 }
 
-const NOBODY: FunnelLevel = { start_us: null, is_excluded: false, link: null }
+const NO_CHAIN: FunnelLevel = { start_us: null, is_excluded: false, link: null }
 
 type FunnelWalk = {
   readonly funnel: OrderedFunnel
@@ -45,18 +51,18 @@ type FunnelWalk = {
 
 /** The furthest progress of an actor; null for one who never begins, or is excluded. */
 export function foldSteps(timeline: Timeline, funnel: OrderedFunnel): TakenSteps | null {
-  const levels = Array.from({ length: funnel.step_count + 1 }, () => NOBODY)
-  const walk: FunnelWalk = { funnel, timeline, levels, best: { level: 0, reached: NOBODY } }
+  const levels = Array.from({ length: funnel.step_count + 1 }, () => NO_CHAIN)
+  const walk: FunnelWalk = { funnel, timeline, levels, best: { level: 0, reached: NO_CHAIN } }
   for (let from = 0; from < timeline.at_us.length; ) {
     const end = endOfMoment(timeline, from)
     levels[0] = { start_us: timeline.at_us[from] ?? 0, is_excluded: false, link: null }
     if (isOneKind(timeline, from, end)) walkInOrder(walk, from, end)
     else walkMoment(walk, from, end)
-    if (levels[funnel.step_count] !== NOBODY) break
+    if (levels[funnel.step_count] !== NO_CHAIN) break
     from = end
   }
   const { level, reached } = walk.best
-  return level === 0 || reached.is_excluded ? null : takenOf(timeline, level, reached.link)
+  return level === 0 || reached.is_excluded ? null : takenSteps(timeline, level, reached.link)
 }
 
 /** Whether all events of a moment have the same steps and exclusions, so that their order is irrelevant. */
@@ -76,7 +82,7 @@ function walkInOrder(walk: FunnelWalk, from: number, end: number): void {
     for (const step of bitsDown(steps)) advance(walk, event, step, false)
     if (!funnel.is_strict) continue
     for (let step = 0; step < funnel.step_count; step += 1) {
-      if ((steps & (1 << step)) === 0) levels[step + 1] = NOBODY
+      if ((steps & (1 << step)) === 0) levels[step + 1] = NO_CHAIN
     }
   }
 }
@@ -92,13 +98,13 @@ function walkMoment(walk: FunnelWalk, from: number, end: number): void {
 }
 
 /** The level that precedes `step`, skipping optional steps, and its chain, if it is within the window. */
-function beforeStep({ levels, funnel }: FunnelWalk, step: number, at_us: number) {
+function findChainBefore({ levels, funnel }: FunnelWalk, step: number, at_us: number) {
   let level = step
   while (!isInTime(levels[level], at_us, funnel.window_us)) {
     if (level === 0 || (funnel.optional & (1 << (level - 1))) === 0) return null
     level -= 1
   }
-  return { level, who: levels[level] ?? NOBODY }
+  return { level, chain: levels[level] ?? NO_CHAIN }
 }
 
 function isInTime(level: FunnelLevel | undefined, at_us: number, window_us: number): boolean {
@@ -107,27 +113,19 @@ function isInTime(level: FunnelLevel | undefined, at_us: number, window_us: numb
 }
 
 function advance(walk: FunnelWalk, event: number, step: number, is_moment: boolean): void {
-  const { timeline, levels, best } = walk
-  const before = beforeStep(walk, step, timeline.at_us[event] ?? 0)
+  const { timeline, funnel, levels, best } = walk
+  const before = findChainBefore(walk, step, timeline.at_us[event] ?? 0)
   if (before === null) return
-  const { level, who: waiting_chain } = before
+  const { level, chain } = before
   // The same chain is already at that level: its earlier event remains.
-  if (levels[step + 1]?.start_us === waiting_chain.start_us) return
-  if (isOtherValue(walk, level, event) || (is_moment && hasUsed(waiting_chain.link, event))) return
-  const next: FunnelLevel = { ...waiting_chain, link: { event, step, before: waiting_chain.link } }
-  if (!waiting_chain.is_excluded) levels[step + 1] = next
+  if (levels[step + 1]?.start_us === chain.start_us) return
+  if (isOtherValue(timeline, funnel.attribution, level, event)) return
+  if (is_moment && hasUsed(chain.link, event)) return
+  const next: FunnelLevel = { ...chain, link: { event, step, before: chain.link } }
+  if (!chain.is_excluded) levels[step + 1] = next
   if (step + 1 > best.level || (step + 1 === best.level && best.reached.is_excluded)) {
     walk.best = { level: step + 1, reached: next }
   }
-}
-
-function isOtherValue({ funnel, timeline }: FunnelWalk, level: number, event: number): boolean {
-  const { attribution } = funnel
-  return (
-    attribution !== null &&
-    attribution.step === level &&
-    timeline.values?.[event] !== attribution.value
-  )
 }
 
 function hasUsed(link: StepLink | null, event: number): boolean {
@@ -142,16 +140,16 @@ function hasUsed(link: StepLink | null, event: number): boolean {
 function exclude(walk: FunnelWalk, event: number, step: number): void {
   const { timeline, levels, funnel, best } = walk
   const at_us = timeline.at_us[event] ?? 0
-  const before = beforeStep(walk, step, at_us)
-  if (before === null || before.who.is_excluded) return
-  if (levels[step + 1]?.start_us === before.who.start_us) return
-  levels[before.level] = { ...before.who, is_excluded: true }
+  const before = findChainBefore(walk, step, at_us)
+  if (before === null || before.chain.is_excluded) return
+  if (levels[step + 1]?.start_us === before.chain.start_us) return
+  levels[before.level] = { ...before.chain, is_excluded: true }
   if (best.level === before.level && isInTime(best.reached, at_us, funnel.window_us)) {
     walk.best = { level: best.level, reached: { ...best.reached, is_excluded: true } }
   }
 }
 
-function takenOf(timeline: Timeline, level: number, link: StepLink | null): TakenSteps {
+function takenSteps(timeline: Timeline, level: number, link: StepLink | null): TakenSteps {
   const events: (number | null)[] = Array.from({ length: level }, () => null)
   let bits = 0
   for (let one = link; one !== null; one = one.before) {

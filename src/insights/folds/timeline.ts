@@ -16,6 +16,19 @@ export type Timeline = {
   readonly buckets?: readonly number[]
 }
 
+/** The step whose event must have the breakdown value, and that value; null without one. */
+export type StepAttribution = { readonly step: number; readonly value: string } | null
+
+/** Whether the event lacks the breakdown value that this step requires. */
+export function isOtherValue(
+  { values }: Timeline,
+  attribution: StepAttribution,
+  step: number,
+  event: number,
+): boolean {
+  return attribution !== null && attribution.step === step && values?.[event] !== attribution.value
+}
+
 /** Maximum steps of a funnel: the bits of steps and exclusions fit one exact double. */
 export const FUNNEL_STEPS_MAX = 25
 
@@ -26,9 +39,9 @@ export type PackedLayout = {
   /** The number of steps among those; the others are exclusions. */
   readonly steps: number
   /** The number of steps that the fold uses, with the exclusions between them. */
-  readonly kept: number
+  readonly used_steps: number
   /** Bits of the steps whose events have a value. */
-  readonly valued: number
+  readonly valued_steps: number
 }
 
 /** Doubles are exact to 2^53. */
@@ -45,28 +58,28 @@ export function fitsNumbers(span_us: bigint, bits: number): boolean {
  */
 export function readTimeline(
   packed: readonly (bigint | number | null)[],
-  { bits, steps, kept, valued }: PackedLayout,
+  { bits, steps, used_steps, valued_steps }: PackedLayout,
   sent_values: readonly string[] | null = null,
 ): Timeline {
   const at_us: number[] = []
   const step_sets: number[] = []
   const exclusions: number[] = []
   const values: string[] | null = sent_values === null ? null : []
-  let used = 0
+  let next_value = 0
   const scale = 2 ** bits
   const step_scale = 2 ** steps
-  const kept_steps = 2 ** kept
-  const kept_exclusions = 2 ** Math.max(0, kept - 1)
+  const used_scale = 2 ** used_steps
+  const exclusion_scale = 2 ** Math.max(0, used_steps - 1)
   for (const one of packed) {
     if (one === null) throw new ScalarRefusal(NO_TIMELINE)
     const [at, marks] = typeof one === 'number' ? split(one, scale) : splitWide(one, bits)
     const step_set = marks % step_scale
     at_us.push(at)
-    step_sets.push(step_set % kept_steps)
-    const has_value = (step_set & valued) !== 0
-    values?.push(has_value ? (sent_values?.[used] ?? '') : '')
-    if (has_value) used += 1
-    exclusions.push(((marks - step_set) / step_scale) % kept_exclusions)
+    step_sets.push(step_set % used_scale)
+    const has_value = (step_set & valued_steps) !== 0
+    values?.push(has_value ? (sent_values?.[next_value] ?? '') : '')
+    if (has_value) next_value += 1
+    exclusions.push(((marks - step_set) / step_scale) % exclusion_scale)
   }
   return { at_us, steps: step_sets, exclusions, values }
 }
@@ -105,13 +118,13 @@ export function bitsDown(set: number): readonly number[] {
 export function withValue(timeline: Timeline, value: string): Timeline {
   const { values } = timeline
   if (values === null) return timeline
-  const kept = values.flatMap((other, index) => (other === value ? [index] : []))
-  const pick = (numbers: readonly number[]) => kept.map((index) => numbers[index] ?? 0)
+  const indexes = values.flatMap((other, index) => (other === value ? [index] : []))
+  const pick = (numbers: readonly number[]) => indexes.map((index) => numbers[index] ?? 0)
   return {
     at_us: pick(timeline.at_us),
     steps: pick(timeline.steps),
     exclusions: pick(timeline.exclusions),
-    values: kept.map(() => value),
+    values: indexes.map(() => value),
     ...(timeline.buckets === undefined ? {} : { buckets: pick(timeline.buckets) }),
   }
 }

@@ -47,7 +47,7 @@ export function foldUnorderedEntrances(
     .filter(([, { steps }]) => steps > funnel.from_step)
     .map(([bucket, { steps, event }]) => ({
       bucket,
-      is_through: steps >= funnel.step_count,
+      is_converted: steps >= funnel.step_count,
       event,
     }))
 }

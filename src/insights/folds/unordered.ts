@@ -1,6 +1,12 @@
 /** Fold: the most steps one actor takes of an unordered funnel within its window. */
 import type { TakenSteps } from './steps.ts'
-import { bitsDown, endOfMoment, type Timeline } from './timeline.ts'
+import {
+  bitsDown,
+  endOfMoment,
+  isOtherValue,
+  type StepAttribution,
+  type Timeline,
+} from './timeline.ts'
 
 /** Parameters of an unordered funnel. */
 export type UnorderedFunnel = {
@@ -8,7 +14,7 @@ export type UnorderedFunnel = {
   /** Between the first and the last of the steps, inclusive. */
   readonly window_us: number
   /** After this many steps, the next one counts only with this value. */
-  readonly attribution: { readonly step: number; readonly value: string } | null
+  readonly attribution: StepAttribution
 }
 
 /** Events in order of time; those before `from` are removed. */
@@ -51,16 +57,16 @@ export function foldUnordered(timeline: Timeline, funnel: UnorderedFunnel): Take
     const end = endOfMoment(timeline, from)
     for (const event of orderOfMoment(timeline, from, end)) {
       settle((timeline.at_us[event] ?? 0) - funnel.window_us)
-      if (best.length === funnel.step_count) return takenOf(best, timeline)
+      if (best.length === funnel.step_count) return takenSteps(best, timeline)
       gatherEvent(gathered, event, timeline, funnel)
     }
     from = end
   }
   settle(Number.POSITIVE_INFINITY)
-  return best.length === 0 ? null : takenOf(best, timeline)
+  return best.length === 0 ? null : takenSteps(best, timeline)
 }
 
-function takenOf(events: readonly number[], timeline: Timeline): TakenSteps {
+function takenSteps(events: readonly number[], timeline: Timeline): TakenSteps {
   const at_us = events.map((event) => timeline.at_us[event] ?? 0)
   return { furthest: events.length - 1, bits: 2 ** events.length - 1, at_us, events }
 }
@@ -79,16 +85,16 @@ export function oldestStep({ by_step }: GatheredSteps, { at_us }: Timeline) {
 }
 
 /**
- * The events of a moment in the order to gather them. An exclusion at the very time of a step may precede it, so the
+ * The events of a moment in the order to gather them. An exclusion at the same time as a step may precede it, so the
  * steps of that moment are gathered again after it.
  */
 export function orderOfMoment(timeline: Timeline, from: number, end: number): readonly number[] {
   const events = Array.from({ length: end - from }, (_, index) => from + index)
   if (events.length === 1) return events
-  const forbidding = events.filter((event) => isExclusion(timeline, event))
-  if (forbidding.length === 0) return events
+  const exclusions_here = events.filter((event) => isExclusion(timeline, event))
+  if (exclusions_here.length === 0) return events
   const steps = events.filter((event) => !isExclusion(timeline, event))
-  return [...steps, ...forbidding, ...steps]
+  return [...steps, ...exclusions_here, ...steps]
 }
 
 const isExclusion = ({ steps, exclusions }: Timeline, event: number): boolean =>
@@ -106,11 +112,7 @@ export function gatherEvent(
     for (const queue of by_step) queue.from = queue.events.length
     return
   }
-  if (
-    attribution !== null &&
-    attribution.step === gatheredCount(gathered) &&
-    timeline.values?.[event] !== attribution.value
-  ) {
+  if (attribution !== null && isOtherValue(timeline, attribution, gatheredCount(gathered), event)) {
     return
   }
   let chosen: StepQueue | null = null

@@ -30,7 +30,11 @@ type EventTable = {
 
 type EventFigure = WebColumn & { readonly of: (within: Expr) => Expr }
 
-const counted = (name: string, sorted_by: EventFigure['sorted_by'], event: Expr): EventFigure => ({
+const countFigure = (
+  name: string,
+  sorted_by: EventFigure['sorted_by'],
+  event: Expr,
+): EventFigure => ({
   name,
   sorted_by,
   of: (within) => expr`countIf(${within} and ${event})`,
@@ -42,9 +46,9 @@ const FRUSTRATION: EventTable = {
   value: (query, context) => pathColumn(expr`toString(properties.$pathname)`, query, context),
   events: expr`event in ('$rageclick', '$dead_click', '$exception')`,
   figures: [
-    counted('rage_clicks', 'RageClicks', expr`event = '$rageclick'`),
-    counted('dead_clicks', 'DeadClicks', expr`event = '$dead_click'`),
-    counted('errors', 'Errors', expr`event = '$exception'`),
+    countFigure('rage_clicks', 'RageClicks', expr`event = '$rageclick'`),
+    countFigure('dead_clicks', 'DeadClicks', expr`event = '$dead_click'`),
+    countFigure('errors', 'Errors', expr`event = '$exception'`),
   ],
   order: ['errors', 'rage_clicks', 'dead_clicks'],
 }

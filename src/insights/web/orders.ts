@@ -38,12 +38,12 @@ type WebOrders = {
 export function webOrders({ orderBy, columns, usual }: WebOrders): readonly OrderExpr[] {
   if (!orderBy || orderBy.length === 0) return ordersBy(usual, 'DESC')
   const [name, direction = 'DESC'] = orderBy
-  if (!SORTED_BY.some((known) => known === name) || !/^(asc|desc)$/i.test(direction)) {
+  if (!SORTED_BY.some((column) => column === name) || !/^(asc|desc)$/i.test(direction)) {
     const detail = `Tables are ordered by one of ${SORTED_BY.join(', ')}, ASC or DESC.`
     throw refuseMember(detail, 'query__orderBy')
   }
-  const asked = columns.filter(({ sorted_by }) => sorted_by === name)
-  return ordersBy([...asked, ...usual], direction.toUpperCase() === 'ASC' ? 'ASC' : 'DESC')
+  const sort_columns = columns.filter(({ sorted_by }) => sorted_by === name)
+  return ordersBy([...sort_columns, ...usual], direction.toUpperCase() === 'ASC' ? 'ASC' : 'DESC')
 }
 
 function ordersBy(columns: readonly WebColumn[], direction: 'ASC' | 'DESC'): readonly OrderExpr[] {

@@ -17,9 +17,9 @@ type SamplingRate = {
  * fast enough. Refuses rates above one.
  */
 export function samplingRateOf({ sampling }: SampledQuery): SamplingRate {
-  const forced = sampling?.enabled === true ? sampling.forceSamplingRate : null
-  if (!forced) return { numerator: 1, denominator: null }
-  const rate = { numerator: forced.numerator, denominator: forced.denominator ?? null }
+  const forced_rate = sampling?.enabled === true ? sampling.forceSamplingRate : null
+  if (!forced_rate) return { numerator: 1, denominator: null }
+  const rate = { numerator: forced_rate.numerator, denominator: forced_rate.denominator ?? null }
   if (factorOf(rate) <= 1) return rate
   const detail = 'A sample holds at most all users: the numerator is above the denominator.'
   throw refuseMember(detail, 'query__sampling__forceSamplingRate')

@@ -100,10 +100,10 @@ export function visitsTree(
       alias(goal === null ? constant(0n) : countIf(allOf(within, goal)), `reached_${time}`),
     ]
   })
-  const who = goal === null ? constant(null) : expr`argMinIf(person_id, timestamp, ${goal})`
+  const goal_person = goal === null ? constant(null) : expr`argMinIf(person_id, timestamp, ${goal})`
   const keys = [field(['session_id']), ...(is_of_events ? [field(['value'])] : [])]
   const counted = select`select ${[expr`events.$session_id as session_id`, ...(is_of_events ? value : [])]},
-      argMin(person_id, timestamp) as visitor, ${who} as goal_person, ${counts}
+      argMin(person_id, timestamp) as visitor, ${goal_person} as goal_person, ${counts}
     from ${sampledEvents(query)} where ${conditionOf({ query, context, periods, goal })} group by ${keys}`
   const columns = TIMES.flatMap((time) => [views(time), goals(time)])
   const { from_us, to_us } = boundsOf(periods)

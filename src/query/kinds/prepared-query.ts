@@ -2,7 +2,7 @@
 import type { TableState } from '../../hogql/clickhouse/table-state.ts'
 import type { CohortReference, KnownPropertyType } from '../../hogql/context.ts'
 import type { ResourceLists, ResourceName } from '../../hogql/tables/resources.ts'
-import type { ExperimentDefinition } from '../../insights/experiments/known-experiment.ts'
+import type { ExperimentDefinition } from '../../insights/experiments/experiment-definition.ts'
 import type { SavedAction } from '../../insights/members/actions.ts'
 import type { RowForm, WorkerAnswer, WorkerQuery } from '../engine/protocol.ts'
 import type { ComputedAnswer } from '../service/cache.ts'

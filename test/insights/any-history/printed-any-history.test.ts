@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { Refusal } from '../../../src/errors.ts'
-import type { ExperimentDefinition } from '../../../src/insights/experiments/known-experiment.ts'
+import type { ExperimentDefinition } from '../../../src/insights/experiments/experiment-definition.ts'
 import type { InsightQueryNode } from '../../../src/query/kinds/insight.ts'
 import { limitTests } from '../../long-tests.ts'
 import { idOf } from '../../query/world.ts'

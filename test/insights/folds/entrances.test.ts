@@ -25,7 +25,7 @@ const fold = (history: readonly Happening[], { steps, window, from = 0 }: Asked,
     attribution: null,
   })
     .toSorted((a, b) => a.bucket - b.bucket)
-    .map(({ bucket, is_through }) => ({ bucket, is_through }))
+    .map(({ bucket, is_converted }) => ({ bucket, is_converted }))
 
 /** By the bucket of the first event of every chain: whether one is whole, and whether one comes as far as `from`. */
 function expected(
@@ -41,7 +41,7 @@ function expected(
         .filter(([first]) => Math.floor((history[first ?? -1]?.at ?? -1) / 60) === bucket)
         .map(({ length }) => length),
     )
-    return longest > from ? [{ bucket, is_through: longest === steps }] : []
+    return longest > from ? [{ bucket, is_converted: longest === steps }] : []
   })
 }
 
@@ -77,14 +77,18 @@ describe('entrances of an ordered funnel', () => {
       { at: 50, steps: [0] },
       { at: 70, steps: [1] },
     ]
-    expect(fold(history, { steps: 2, window: 20 })).toEqual([{ bucket: 0, is_through: true }])
-    expect(fold(history, { steps: 2, window: 19 })).toEqual([{ bucket: 0, is_through: false }])
+    expect(fold(history, { steps: 2, window: 20 })).toEqual([{ bucket: 0, is_converted: true }])
+    expect(fold(history, { steps: 2, window: 19 })).toEqual([{ bucket: 0, is_converted: false }])
   })
 
   test.each([
     ['who is broken off and goes no further is left out', [[0], 'x'], []],
     ['who is broken off and goes on is left out everywhere', [[0], 'x', [1]], []],
-    ['who begins anew after that counts', [[0], 'x', [0], [1]], [{ bucket: 0, is_through: true }]],
+    [
+      'who begins anew after that counts',
+      [[0], 'x', [0], [1]],
+      [{ bucket: 0, is_converted: true }],
+    ],
   ] as const)('%s', (_, events, entrances) => {
     const history = events.map((event, at) =>
       event === 'x' ? { at, steps: [], forbids: [0] } : { at, steps: event },
@@ -101,8 +105,8 @@ describe('entrances of an ordered funnel', () => {
       { at: 62, steps: [1] },
     ]
     expect(fold(history, { steps: 2, window: 100 }, true)).toEqual([
-      { bucket: 0, is_through: false },
-      { bucket: 1, is_through: true },
+      { bucket: 0, is_converted: false },
+      { bucket: 1, is_converted: true },
     ])
   })
 })
@@ -117,7 +121,7 @@ describe('entrances of an unordered funnel', () => {
       attribution: null,
     })
       .toSorted((a, b) => a.bucket - b.bucket)
-      .map(({ bucket, is_through }) => ({ bucket, is_through }))
+      .map(({ bucket, is_converted }) => ({ bucket, is_converted }))
 
   test('are those of the oldest of the steps taken together', () => {
     const history = [
@@ -126,14 +130,14 @@ describe('entrances of an unordered funnel', () => {
       { at: 125, steps: [1] },
     ]
     expect(unordered(history, { steps: 2, window: 60 })).toEqual([
-      { bucket: 0, is_through: true },
-      { bucket: 1, is_through: true },
-      { bucket: 2, is_through: false },
+      { bucket: 0, is_converted: true },
+      { bucket: 1, is_converted: true },
+      { bucket: 2, is_converted: false },
     ])
     expect(unordered(history, { steps: 2, window: 54 })).toEqual([
-      { bucket: 0, is_through: false },
-      { bucket: 1, is_through: false },
-      { bucket: 2, is_through: false },
+      { bucket: 0, is_converted: false },
+      { bucket: 1, is_converted: false },
+      { bucket: 2, is_converted: false },
     ])
   })
 })

@@ -1,7 +1,7 @@
 /** Paths of one actor: laws against plain words, and examples worked by hand. */
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { foldPaths, LEFT_OUT, type PathFold } from '../../../src/insights/folds/paths.ts'
+import { foldPaths, OMITTED_STEPS, type PathFold } from '../../../src/insights/folds/paths.ts'
 import { limitTests } from '../../long-tests.ts'
 import { randomRuns } from '../../random-runs.ts'
 
@@ -22,7 +22,7 @@ function walk(text: string, fold: PathFold): readonly string[] {
     codes.push(item * 4 + (word.includes('<') ? 1 : 0) + (word.includes('>') ? 2 : 0))
   }
   const name = (item: number): string =>
-    item === LEFT_OUT ? '...' : String.fromCharCode(96 + item)
+    item === OMITTED_STEPS ? '...' : String.fromCharCode(96 + item)
   return foldPaths({ at_us, codes }, fold).map(
     ({ step, item, before, took_us, is_last }) =>
       `${before === null ? '' : `${step - 1}_${name(before)} ${took_us} `}${step}_${name(item)}${is_last ? '.' : ''}`,

@@ -40,7 +40,7 @@ export function ratePosterior(events: number, people: number): Posterior {
 
 /** Mean per actor of any distribution, by the central limit theorem; flat prior. */
 export function meanPosterior(sum: number, sum_of_squares: number, people: number): Posterior {
-  return samplePosterior(meanSample(sum, sum_of_squares, people) ?? UNSEEN)
+  return samplePosterior(meanSample(sum, sum_of_squares, people) ?? EMPTY_SAMPLE)
 }
 
 /** Ratio of two means of the same actors, flat prior. Null without a denominator. */
@@ -55,7 +55,7 @@ export function samplePosterior({ people, mean, variance }: MetricSums): Posteri
 }
 
 /** The sample of no actors. */
-const UNSEEN: MetricSums = { people: 1, mean: 0, variance: 0 }
+const EMPTY_SAMPLE: MetricSums = { people: 1, mean: 0, variance: 0 }
 
 function normalPosterior(mean: number, variance: number): Posterior {
   // A deviation of zero is no distribution, so a tiny one is used.
@@ -84,8 +84,8 @@ export type Comparison = {
 }
 
 /** Grid points around each posterior, and how many deviations they span. */
-const POINTS = 256
-const REACH = 7
+const GRID_POINTS = 256
+const GRID_DEVIATIONS = 7
 
 /** Compares posteriors by numerical integration, which is deterministic: equal figures give equal answers. */
 export function compare(posteriors: readonly Posterior[]): Comparison {
@@ -118,8 +118,8 @@ export function compare(posteriors: readonly Posterior[]): Comparison {
 function pointsOf(posteriors: readonly Posterior[]): readonly number[] {
   const points = posteriors.flatMap(({ mean, deviation }) =>
     Array.from(
-      { length: POINTS + 1 },
-      (_, index) => mean + (index / POINTS - 0.5) * 2 * REACH * deviation,
+      { length: GRID_POINTS + 1 },
+      (_, index) => mean + (index / GRID_POINTS - 0.5) * 2 * GRID_DEVIATIONS * deviation,
     ),
   )
   return [...new Set(points)].toSorted((a, b) => a - b)

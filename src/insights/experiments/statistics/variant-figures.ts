@@ -31,9 +31,11 @@ export function figuresOf(
   variants: readonly string[],
   { has_covariate }: { readonly has_covariate: boolean },
 ): readonly VariantFigures[] {
-  const known = new Map(rows.map(([key, ...figures]) => [String(key), figures.map(Number)]))
+  const figures_by_key = new Map(
+    rows.map(([key, ...figures]) => [String(key), figures.map(Number)]),
+  )
   return variants.map((key) => {
-    const figures = known.get(key) ?? []
+    const figures = figures_by_key.get(key) ?? []
     const [people = 0, total = 0, sum_of_squares = 0] = figures
     const [denominator_total = 0, denominator_sum_of_squares = 0, product_total = 0] =
       figures.slice(OWN_COLUMNS - COVARIATE_COLUMNS)

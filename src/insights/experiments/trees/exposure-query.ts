@@ -6,7 +6,7 @@ import { isoLocal } from '../../dates/date-range.ts'
 import { readDate } from '../../dates/dates.ts'
 import type { InsightContext, InsightKind } from '../../insight.ts'
 import { rangeOfTrial } from '../days.ts'
-import { getKnown } from '../known-experiment.ts'
+import { getExperiment } from '../experiment-definition.ts'
 import {
   dailyExposuresTree,
   type ExperimentTrial,
@@ -77,13 +77,13 @@ function readTrial(query: ExperimentExposureQuery, context: InsightContext): Exp
   if (experiment_id === null || experiment_id === undefined) {
     throw new Refusal('required', 'experiment_id is required.', { attr: 'query__experiment_id' })
   }
-  const known = getKnown(context.findExperiment, experiment_id)
+  const experiment = getExperiment(context.findExperiment, experiment_id)
   const attr = 'query__exposure_criteria'
   const trial = experimentTrial(
     {
-      ...known,
-      start_date: momentIn(start_date, context, 'query__start_date') ?? known.start_date,
-      end_date: momentIn(end_date, context, 'query__end_date') ?? known.end_date,
+      ...experiment,
+      start_date: readMoment(start_date, context, 'query__start_date') ?? experiment.start_date,
+      end_date: readMoment(end_date, context, 'query__end_date') ?? experiment.end_date,
     },
     context.now,
     'query__experiment_id',
@@ -95,7 +95,7 @@ function readTrial(query: ExperimentExposureQuery, context: InsightContext): Exp
   return { ...trial, criteria }
 }
 
-function momentIn(
+function readMoment(
   text: string | null | undefined,
   context: InsightContext,
   attr: string,

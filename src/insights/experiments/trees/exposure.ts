@@ -12,7 +12,7 @@ import { isObject } from '../../../json.ts'
 import type { InsightContext } from '../../insight.ts'
 import { allOf, queryCondition } from '../../members/conditions.ts'
 import { seriesCondition } from '../../members/series.ts'
-import type { ExperimentDefinition } from '../known-experiment.ts'
+import type { ExperimentDefinition } from '../experiment-definition.ts'
 import { readSeries } from '../metric.ts'
 import { readSettings, type StatsSettings } from '../settings.ts'
 
@@ -24,7 +24,7 @@ export type ExperimentTrial = {
   readonly from: Date
   readonly to: Date
   /** Variants whose exposures count: the compared ones and the holdout's. */
-  readonly shown: readonly string[]
+  readonly counted_variants: readonly string[]
   /** The column of the actor: persons, or groups of a type. */
   readonly actor: string
   readonly criteria: ExposureCriteria
@@ -67,7 +67,7 @@ export function experimentTrial(
     variants: baselineFirst(variants, settings.baseline),
     from: start_date,
     to: end_date ?? now,
-    shown: holdout_id === null ? variants : [...variants, `holdout-${holdout_id}`],
+    counted_variants: holdout_id === null ? variants : [...variants, `holdout-${holdout_id}`],
     actor: actorColumn(experiment.group_type_index),
     criteria: readCriteria(experiment.exposure_criteria, 'exposure_criteria'),
     settings,
@@ -113,35 +113,35 @@ export function dailyExposuresTree(trial: ExperimentTrial, context: InsightConte
     group by variant, day order by variant, day`
 }
 
-/** Rows: actor, time of first exposure, variant; `window_s` is the conversion window. */
+/** Rows: actor, time of first exposure, variant; `is_measured` tells test accounts, `window_s` is the conversion window. */
 export function exposures(
   trial: ExperimentTrial,
-  meant: Expr | null,
+  is_measured: Expr | null,
   context: InsightContext,
   window_s: number | null = null,
 ): SelectQuery {
-  const had_time = isOver(trial, expr`min(timestamp)`, window_s, context)
+  const is_over = isWindowOver(trial, expr`min(timestamp)`, window_s, context)
   return select`
     select actor, min(timestamp) as first_at, ${variantOf(trial, null)} as variant
     from (
       select ${field([trial.actor])} as actor, timestamp, ${shownVariants(trial)} as shown
       from events
-      where ${exposureWindow(trial)} and ${allOf(meant, isActor(trial))} and ${isShown(trial, context)}
+      where ${exposureWindow(trial)} and ${allOf(is_measured, isActor(trial))} and ${isShown(trial, context)}
     )
     group by actor
-    having ${had_time}`
+    having ${is_over}`
 }
 
 /** The condition that a conversion window is over, where only matured actors count. */
-export function isOver(
+export function isWindowOver(
   { is_matured_only }: ExperimentTrial,
   moment: Expr,
   window_s: number | null,
   { now }: InsightContext,
 ): Expr {
   if (!is_matured_only || window_s === null) return constant(true)
-  const begun = new Date(now.getTime() - window_s * 1000).toISOString()
-  return expr`${moment} <= toDateTime(${constant(begun)})`
+  const latest = new Date(now.getTime() - window_s * 1000).toISOString()
+  return expr`${moment} <= toDateTime(${constant(latest)})`
 }
 
 /** The variant of an actor, from the events that satisfy `is_shown`. */
@@ -175,7 +175,7 @@ export function isShown(trial: ExperimentTrial, context: InsightContext): Expr {
     is_of_flag,
     queryCondition({ filterTestAccounts }, context),
   )
-  const variants = tuple(trial.shown.map((key) => constant(key)))
+  const variants = tuple(trial.counted_variants.map((key) => constant(key)))
   return expr`ifNull(${is_exposure}, false) and ${shownVariants(trial)} in ${variants}`
 }
 

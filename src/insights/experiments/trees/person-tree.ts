@@ -19,7 +19,7 @@ export function personTree(
 ): SelectQuery {
   const { window_s } = metric
   const { lookback_days } = trial.settings
-  const meant = measuredPersons(metric, context)
+  const is_measured = measuredActors(metric, context)
   const earlier_s = lookback_days === null ? 0 : lookback_days * DAY_S
   const marks = measures.flatMap((measure, index) => [
     alias(conditionOf({ series: measure.series, index }, metric, context), `is_${index}`),
@@ -29,7 +29,7 @@ export function personTree(
     .map((_measure, index): Expr => field([`is_${index}`]))
     .reduce((left, right) => expr`${left} or ${right}`)
   const figures = measures.map((measure, index) =>
-    alias(figureOf(measure, index, soonAfter(window_s)), `figure_${index}`),
+    alias(figureOf(measure, index, isInWindow(window_s)), `figure_${index}`),
   )
   const [first] = measures
   const before =
@@ -38,12 +38,12 @@ export function personTree(
       : [alias(figureOf(first, 0, isInLookback(lookback_days)), 'before_0')]
   return select`
     select shown.actor as actor, any(shown.variant) as variant, ${[...figures, ...before]}
-    from ${exposures(trial, meant, context, window_s)} as shown
+    from ${exposures(trial, is_measured, context, window_s)} as shown
     left join (
       select * from (
         select ${field([trial.actor])} as actor, timestamp, ${marks}
         from events
-        where ${exposureWindow(trial, window_s ?? 0, earlier_s)} and ${allOf(meant, isActor(trial))}
+        where ${exposureWindow(trial, window_s ?? 0, earlier_s)} and ${allOf(is_measured, isActor(trial))}
       )
       where ${any}
     ) as done on done.actor = shown.actor
@@ -51,21 +51,21 @@ export function personTree(
 }
 
 /** The test account condition on every event, exposures included; null where none applies. */
-export function measuredPersons(
-  { narrowed }: ExperimentMetric,
+export function measuredActors(
+  { conditions }: ExperimentMetric,
   context: InsightContext,
 ): Expr | null {
-  const { filterTestAccounts } = narrowed
+  const { filterTestAccounts } = conditions
   return queryCondition({ filterTestAccounts }, context)
 }
 
 /** The condition that an event is of a series of the metric. */
 export function conditionOf(
   at: SeriesAt,
-  { narrowed }: ExperimentMetric,
+  { conditions }: ExperimentMetric,
   context: InsightContext,
 ): Expr {
-  const { properties } = narrowed
+  const { properties } = conditions
   const is_of_series = seriesCondition(at, context, 'metrics')
   return expr`ifNull(${allOf(is_of_series, queryCondition({ properties }, context))}, false)`
 }
@@ -76,7 +76,7 @@ export function isBefore(moment: Expr, first_at: Expr, lookback_days: number): E
   return expr`${moment} < ${first_at} and ${moment} >= ${first_at} - toIntervalDay(${days})`
 }
 
-function soonAfter(window_s: number | null): Expr {
+function isInWindow(window_s: number | null): Expr {
   const since = expr`done.timestamp >= shown.first_at`
   if (window_s === null) return since
   const seconds = integer(window_s)

@@ -14,7 +14,7 @@ import {
   exposures,
   exposureWindow,
   isActor,
-  isOver,
+  isWindowOver,
   VARIANTS_MAX,
 } from './exposure.ts'
 
@@ -25,14 +25,14 @@ export function retentionTree(
   context: InsightContext,
 ): SelectQuery {
   const { start, completion, window_s, takes_last } = retention
-  // Months may have 31 days, and the last day counts whole.
   const window_end_s = (retention.to + 1) * UNIT_SECONDS[retention.unit]
-  const had_time = isOver(trial, field(['done', 'began_at']), window_end_s, context)
-  const reach_s = Math.ceil((retention.to + 1) * UNIT_SECONDS[retention.unit] * 1.04)
+  const is_over = isWindowOver(trial, field(['done', 'began_at']), window_end_s, context)
+  // Months may have 31 days, and the last day counts whole.
+  const reach_s = Math.ceil(window_end_s * 1.04)
   const isOf = (series: MetricRetention['start'], index: number): Expr =>
     expr`ifNull(${allOf(seriesCondition({ series, index }, context, 'metric'))}, false)`
   const began_at = takes_last ? expr`maxIf(timestamp, is_start)` : expr`minIf(timestamp, is_start)`
-  const soon =
+  const is_in_time =
     window_s === null
       ? constant(true)
       : expr`dateDiff('second', shown.first_at, done.began_at) <= ${integer(window_s)}`
@@ -54,7 +54,7 @@ export function retentionTree(
         group by actor
         having countIf(is_start) > 0
       ) as done on done.actor = shown.actor
-      where done.began_at >= shown.first_at and ${soon} and ${had_time}
+      where done.began_at >= shown.first_at and ${is_in_time} and ${is_over}
     )
     group by variant order by variant limit ${constant(VARIANTS_MAX)}`
 }
@@ -76,9 +76,10 @@ const INTERVALS = {
 
 /** Whether any of the moments is within the return window. */
 function isBack({ from, to, unit }: MetricRetention): Expr {
-  const stepOf = STARTS[unit] ?? ((at: Expr) => at)
+  const startOfUnit = STARTS[unit] ?? ((at: Expr) => at)
   const began = field(['done', 'began_at'])
-  const endOf = (count: number): Expr => expr`${stepOf(began)} + ${INTERVALS[unit](integer(count))}`
-  const step = stepOf(field(['moment']))
-  return expr`arrayExists(moment -> moment >= ${began} and ${step} >= ${endOf(from)} and ${step} <= ${endOf(to)}, done.moments)`
+  const unitsAfter = (count: number): Expr =>
+    expr`${startOfUnit(began)} + ${INTERVALS[unit](integer(count))}`
+  const unit_start = startOfUnit(field(['moment']))
+  return expr`arrayExists(moment -> moment >= ${began} and ${unit_start} >= ${unitsAfter(from)} and ${unit_start} <= ${unitsAfter(to)}, done.moments)`
 }

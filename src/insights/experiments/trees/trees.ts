@@ -13,14 +13,14 @@ import {
   type ExperimentTrial,
   exposureWindow,
   isActor,
-  isOver,
   isShown,
+  isWindowOver,
   MULTIPLE,
   shownVariants,
   VARIANTS_MAX,
   variantOf,
 } from './exposure.ts'
-import { conditionOf, isBefore, measuredPersons, personTree } from './person-tree.ts'
+import { conditionOf, isBefore, measuredActors, personTree } from './person-tree.ts'
 import { retentionTree } from './retention-tree.ts'
 
 /** The tree of a metric. Rows begin with variant and actors; `figuresOf` reads the rest. */
@@ -30,14 +30,14 @@ export function metricTree(
   context: InsightContext,
 ): SelectQuery {
   const { model, retention, in_any_order } = metric
-  const has_lookback = hasLookback(metric, trial.settings)
+  const effective_trial = hasLookback(metric, trial.settings)
     ? trial
     : { ...trial, settings: { ...trial.settings, lookback_days: null } }
-  if (retention !== null) return retentionTree(retention, has_lookback, context)
-  if (model !== 'funnel') return meanTree(metric, has_lookback, context)
+  if (retention !== null) return retentionTree(retention, effective_trial, context)
+  if (model !== 'funnel') return meanTree(metric, effective_trial, context)
   return in_any_order
-    ? anyOrderTree(metric, has_lookback, context)
-    : funnelTree(metric, has_lookback, context)
+    ? anyOrderTree(metric, effective_trial, context)
+    : funnelTree(metric, effective_trial, context)
 }
 
 /** Whether rows include figures before exposure; ratios, retentions and unordered funnels do not. */
@@ -56,7 +56,7 @@ function funnelTree(
   context: InsightContext,
 ): SelectQuery {
   const { lookback_days } = trial.settings
-  const meant = measuredPersons(metric, context)
+  const is_measured = measuredActors(metric, context)
   const steps = metric.series.map((series, index) =>
     conditionOf({ series, index }, metric, context),
   )
@@ -65,7 +65,7 @@ function funnelTree(
   const any = flags.reduce<Expr>((left, right) => expr`${left} or ${right}`, field(['is_shown']))
   const level: Call = {
     ...call('windowFunnel', [field(['timestamp']), field(['is_shown']), ...flags]),
-    params: [integer(metric.window_s ?? secondsOf(trial))],
+    params: [integer(metric.window_s ?? trialSeconds(trial))],
   }
   const done = expr`level = ${integer(steps.length + 1)}`
   const by_step = steps.map((_step, index) =>
@@ -86,11 +86,11 @@ function funnelTree(
           ${exposureWindow(trial)} and ${isShown(trial, context)} as is_shown,
           ${marks}
         from events
-        where ${exposureWindow(trial, metric.window_s ?? 0, earlier_s)} and ${allOf(meant, isActor(trial))}
+        where ${exposureWindow(trial, metric.window_s ?? 0, earlier_s)} and ${allOf(is_measured, isActor(trial))}
       )
       where ${any}
       group by actor
-      having countIf(is_shown) > 0 and ${isOver(trial, expr`minIf(timestamp, is_shown)`, metric.window_s, context)}
+      having countIf(is_shown) > 0 and ${isWindowOver(trial, expr`minIf(timestamp, is_shown)`, metric.window_s, context)}
     )
     group by variant order by variant limit ${constant(VARIANTS_MAX)}`
 }
@@ -181,6 +181,6 @@ function quantile(share: number, of: Expr): Expr {
   return { ...call('quantile', [of]), params: [constant(share)] }
 }
 
-function secondsOf({ from, to }: ExperimentTrial): number {
+function trialSeconds({ from, to }: ExperimentTrial): number {
   return Math.max(1, Math.ceil((to.getTime() - from.getTime()) / 1000))
 }

@@ -3,7 +3,7 @@
  * significance code.
  */
 import { jStat } from 'jstat'
-import { METHOD } from '../method.ts'
+import { BAYESIAN_BOUNDS } from '../method.ts'
 import type { ExperimentMetric } from '../metric.ts'
 import {
   type Comparison,
@@ -37,7 +37,7 @@ export function comparePosteriors(
   const leader = best.indexOf(Math.max(...best))
   return {
     leader,
-    significance_code: judge(model, figures, { posteriors, best, loss, leader }),
+    significance_code: significanceCodeOf(model, figures, { posteriors, best, loss, leader }),
     expected_loss: loss[leader] ?? null,
     members: figures.map((_one, index) => ({
       mean: posteriors[index]?.mean ?? null,
@@ -54,10 +54,10 @@ function boundsOf(posterior: Posterior | null | undefined, level: number): numbe
   return posterior === null || posterior === undefined ? null : [...posterior.interval(level)]
 }
 
-/** Comparison is impossible when a posterior is missing. */
+/** Compares nothing when a posterior is missing. */
 function compareAll(posteriors: readonly (Posterior | null)[]): Comparison {
-  const known = posteriors.filter((one) => one !== null)
-  return compare(known.length === posteriors.length ? known : [])
+  const present = posteriors.filter((one) => one !== null)
+  return compare(present.length === posteriors.length ? present : [])
 }
 
 function posteriorOf(model: ExperimentMetric['model'], figures: VariantFigures): Posterior | null {
@@ -112,14 +112,17 @@ type PosteriorComparison = {
 }
 
 /** Whether the leading variant is significant, or why not. */
-function judge(
+function significanceCodeOf(
   model: ExperimentMetric['model'],
   figures: readonly VariantFigures[],
   { posteriors, best, loss, leader }: PosteriorComparison,
 ): ComparisonVerdict {
-  if (figures.some(({ people }) => people < METHOD.exposures_min)) return 'not_enough_exposure'
+  if (figures.some(({ people }) => people < BAYESIAN_BOUNDS.exposures_min))
+    return 'not_enough_exposure'
   if (posteriors.includes(null)) return 'not_enough_exposure'
-  if ((best[leader] ?? 0) < METHOD.probability_min) return 'low_win_probability'
+  if ((best[leader] ?? 0) < BAYESIAN_BOUNDS.probability_min) return 'low_win_probability'
   const unit = isShare(model) ? 1 : Math.abs(posteriors[leader]?.mean ?? 0)
-  return (loss[leader] ?? 0) > METHOD.expected_loss_max * unit ? 'high_loss' : 'significant'
+  return (loss[leader] ?? 0) > BAYESIAN_BOUNDS.expected_loss_max * unit
+    ? 'high_loss'
+    : 'significant'
 }

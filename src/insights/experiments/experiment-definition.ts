@@ -20,7 +20,7 @@ export type ExperimentDefinition = {
 }
 
 /** The experiment with that id. Refuses unknown ids. */
-export function getKnown(
+export function getExperiment(
   find: (id: number) => ExperimentDefinition | null,
   id: number,
 ): ExperimentDefinition {
