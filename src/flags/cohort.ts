@@ -51,13 +51,18 @@ export function* compileCohortsInSteps(
     cohort.kind === 'tree' ? cohort.refers_to.flatMap((id) => positions.get(id) ?? []) : [],
   )
   const { order, depth } = orderByDependency(references)
-  const checked = compiled.map((cohort, position) => requireDepth(cohort, depth[position] ?? 0))
+  const cohorts = compiled.map((cohort, position) => limitDepth(cohort, depth[position] ?? 0))
   // Dependencies come first, so a fault reaches every cohort that refers to it, directly or not.
   for (const position of order) {
-    const fault = references[position]?.map((other) => checked[other]).find(isBroken)
-    if (fault) checked[position] = fault
+    const fault = references[position]?.map((other) => cohorts[other]).find(isBroken)
+    if (fault) cohorts[position] = fault
   }
-  return new Map(present.flatMap(({ id }, position) => entryOf(id, checked[position])))
+  return new Map(
+    present.flatMap(({ id }, position) => {
+      const cohort = cohorts[position]
+      return cohort ? [[id, cohort] as const] : []
+    }),
+  )
 }
 
 /**
@@ -73,8 +78,8 @@ export function compileAmong(
   if (own.kind !== 'tree') return own
   const lengths = new Map<number, FailureCode | number>()
   const lengthOf = (id: number): FailureCode | number => {
-    const known = lengths.get(id)
-    if (known !== undefined) return known
+    const cached = lengths.get(id)
+    if (cached !== undefined) return cached
     const length = id === draft.id ? 'cohort_cycle' : lengthBelow(cohorts.get(id), lengthOf)
     lengths.set(id, length)
     return length
@@ -99,15 +104,12 @@ function lengthBelow(
   return length
 }
 
-function entryOf(id: number, cohort: CompiledCohort | undefined): [number, CompiledCohort][] {
-  return cohort ? [[id, cohort]] : []
-}
-
 function isBroken(cohort: CompiledCohort | undefined): boolean {
   return cohort?.kind === 'broken'
 }
 
-function requireDepth(cohort: CompiledCohort, depth: number): CompiledCohort {
+/** A cohort in a cycle, or with too long a chain below it, becomes broken. */
+function limitDepth(cohort: CompiledCohort, depth: number): CompiledCohort {
   if (cohort.kind !== 'tree') return cohort
   if (depth < 0) return { kind: 'broken', code: 'cohort_cycle' }
   return depth < CHAIN_LENGTH_MAX ? cohort : { kind: 'broken', code: 'cohort_too_deep' }

@@ -182,7 +182,7 @@ function hasFailed(flag: CompiledFlag | undefined): boolean {
 }
 
 /** References name flags by key, or by id if no flag has such a key. */
-function flagFinder(
+export function flagFinder(
   flags: readonly StoredFlag[],
   positions: ReadonlyMap<string, number>,
 ): FindFlag {

@@ -20,6 +20,7 @@ import {
   type FlagBug,
   type FlagResult,
   failedResult,
+  isActive,
   NON_MATCH_RANKS,
 } from './result.ts'
 import { type FlagPerson, openSubject, type Subject, type UnknownToEdge } from './subject.ts'
@@ -37,7 +38,7 @@ export type Selection = {
 /** The runtime of a caller whose request and headers name none. */
 export const UNKNOWN_RUNTIME = 'unknown'
 
-/** Of a caller that selects nothing, as most do. */
+/** The selection of a caller that names none, as most do: all flags. */
 export const EVERYTHING: Selection = {
   flag_keys: null,
   evaluation_runtime: null,
@@ -122,10 +123,10 @@ function evaluateEach(
     if (allowed?.has(index) === false || !isOffered(flag, selection)) continue
     subject.results[index] = evaluateOne(compiled, subject, bugs)
   }
-  const named = selection.flag_keys && new Set(selection.flag_keys)
+  const named_keys = selection.flag_keys && new Set(selection.flag_keys)
   const results: FlagResult[] = []
   for (const result of subject.results) {
-    if (!isOffered(result.flag, selection) || named?.has(result.flag.key) === false) continue
+    if (!isOffered(result.flag, selection) || named_keys?.has(result.flag.key) === false) continue
     results.push(result)
     if (result.is_failed) subject.has_errors = true
   }
@@ -151,10 +152,6 @@ function completeTable(
   const is_all = definitions.active_count === results.length
   const active = is_all ? results : results.filter(isActive)
   return { results: active, has_errors: subject.has_errors, bugs, writeTexts: null }
-}
-
-function isActive({ flag }: FlagResult): boolean {
-  return flag.active
 }
 
 /** True when the caller selects no flags, as most do: it gets all. */

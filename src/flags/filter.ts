@@ -39,7 +39,7 @@ type FlagFilter = {
 export type BrokenFilter = {
   readonly kind: 'broken'
   readonly detail: string
-  /** Set if it is on something that flags know nothing of, such as events. */
+  /** Set if it tests something that flags do not read, such as events. */
   readonly is_foreign?: true
 }
 
@@ -80,7 +80,7 @@ export class SharedFilters {
   }
 
   /** Counts a pattern's instructions; false if the project has too many. */
-  hasRoomFor(instructions: number): boolean {
+  tryCount(instructions: number): boolean {
     if (this.#instructions + instructions > INSTRUCTIONS_MAX) return false
     this.#instructions += instructions
     return true
@@ -172,7 +172,7 @@ function faultOfPattern(
   const text = asText(value)
   const pattern = compilePattern(text)
   if (pattern === null) return patternSizeFault(text) ?? `Operator ${name} cannot use this value.`
-  if (shared.hasRoomFor(pattern.instructions)) return null
+  if (shared.tryCount(pattern.instructions)) return null
   return 'The regular expressions of the project are too many or too large.'
 }
 

@@ -90,10 +90,10 @@ export function planFlag(flag: StoredFlag, context: FilterCompileContext): FlagP
     const detail = `A flag may have ${SET_VARIANTS_MAX} variants, times its condition sets.`
     throw new FlagFailure('invalid_definition', detail)
   }
-  const results = resultMaker(flag, filters['payloads'])
-  const super_set = readSuperSet(flag, filters, results, context)
+  const makeResult = resultMaker(flag, filters['payloads'])
+  const super_set = readSuperSet(flag, filters, makeResult, context)
   const sets = setsOf(filters).map((raw, index) =>
-    readSet(raw, { index, flag, aggregation, variants, results, context }),
+    readSet(raw, { index, flag, aggregation, variants, makeResult, context }),
   )
   const all_filters = [...(super_set?.filters ?? []), ...sets.flatMap((set) => set.filters)]
   return {
@@ -107,7 +107,7 @@ export function planFlag(flag: StoredFlag, context: FilterCompileContext): FlagP
       all_filters.some((filter) => filter.kind === 'property' && filter.source !== 'person'),
     has_variants: variants.length > 0,
     super_set,
-    holdout: readHoldout(filters, results),
+    holdout: readHoldout(filters, makeResult),
     sets,
     is_uniform: sets.every((set) => set.aggregation === aggregation),
     no_identifier: offResult(flag, reasonOf('no_group_type', null)),
@@ -173,25 +173,25 @@ type SetContext = {
   readonly flag: StoredFlag
   readonly aggregation: number | null
   readonly variants: readonly Variant[]
-  readonly results: MakeResult
+  readonly makeResult: MakeResult
   readonly context: FilterCompileContext
 }
 
 function readSet(raw: unknown, set: SetContext): ConditionSet {
   if (!isObject(raw)) throw new FlagFailure('invalid_definition', 'A set must be an object.')
-  const { flag, index, results, variants } = set
+  const { flag, index, makeResult, variants } = set
   // A missing index means the flag's; null means the person, also in a flag of groups.
   const aggregation = indexOf(raw['aggregation_group_type_index'], set.aggregation)
   const source: PropertySource = aggregation ?? 'person'
   const override = variants.find((variant) => variant.key === raw['variant'])
   const percentage = percentageOf(raw['rollout_percentage'])
-  const matched = reasonOf('condition_match', index)
-  const slices = variants.map(({ key, until }) => ({ until, result: results(key, matched) }))
+  const reason = reasonOf('condition_match', index)
+  const slices = variants.map(({ key, until }) => ({ until, result: makeResult(key, reason) }))
   return {
     filters: filtersIn(raw).map((filter) => compileFilter(filter, { ...set.context, source })),
     threshold: percentage === null ? null : percentage / 100,
     aggregation,
-    match: results(override?.key ?? null, matched),
+    match: makeResult(override?.key ?? null, reason),
     variants: override ? [] : slices,
     out_of_rollout: offResult(flag, reasonOf('out_of_rollout_bound', index)),
     no_match: offResult(flag, reasonOf('no_condition_match', index)),
@@ -202,7 +202,7 @@ function readSet(raw: unknown, set: SetContext): ConditionSet {
 function readSuperSet(
   flag: StoredFlag,
   filters: RawFlagFilters,
-  results: MakeResult,
+  makeResult: MakeResult,
   context: FilterCompileContext,
 ): SuperSet | null {
   const raw = superGroupOf(flag, filters)
@@ -216,7 +216,7 @@ function readSuperSet(
     filters: parts.map((part) => compileFilter(part, { ...context, source: 'person' })),
     threshold: percentage === null ? null : percentage / 100,
     percentage,
-    match: results(null, reason),
+    match: makeResult(null, reason),
     no_match: offResult(flag, reason),
   }
 }
@@ -228,23 +228,27 @@ function superGroupOf(flag: StoredFlag, filters: RawFlagFilters): unknown {
   return listIn(filters['super_groups'] ?? [], 'super_groups')[0] ?? null
 }
 
-function readHoldout(filters: RawFlagFilters, results: MakeResult): HoldoutPlan | null {
+function readHoldout(filters: RawFlagFilters, makeResult: MakeResult): HoldoutPlan | null {
   const holdout = filters['holdout']
   if (isObject(holdout)) {
     const percentage = percentageOf(holdout['exclusion_percentage'])
     const id = holdout['id'] ?? null
     if (percentage === null || id === null) return null
     const variant = `holdout-${asText(id)}`
-    return newHoldout(variant, Math.min(Math.max(percentage, 0), 100), results)
+    return newHoldout(variant, Math.min(Math.max(percentage, 0), 100), makeResult)
   }
   const group = listIn(filters['holdout_groups'] ?? [], 'holdout_groups')[0]
   if (!isObject(group)) return null
   const variant = typeof group['variant'] === 'string' ? group['variant'] : null
-  return newHoldout(variant, percentageOf(group['rollout_percentage']) ?? 100, results)
+  return newHoldout(variant, percentageOf(group['rollout_percentage']) ?? 100, makeResult)
 }
 
-function newHoldout(variant: string | null, percentage: number, results: MakeResult): HoldoutPlan {
-  const result = results(variant, reasonOf('holdout_condition_value', null))
+function newHoldout(
+  variant: string | null,
+  percentage: number,
+  makeResult: MakeResult,
+): HoldoutPlan {
+  const result = makeResult(variant, reasonOf('holdout_condition_value', null))
   return { threshold: percentage / 100, percentage, result }
 }
 

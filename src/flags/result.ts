@@ -59,6 +59,11 @@ export function valueOf(result: FlagResult): boolean | string {
   return result.enabled ? (result.variant ?? true) : false
 }
 
+/** Whether the flag is active: a result of another one is not listed. */
+export function isActive({ flag }: FlagResult): boolean {
+  return flag.active
+}
+
 /** The reason with the description that SDKs expect. */
 export function reasonOf(code: ReasonCode, condition_index: number | null): Reason {
   return { code, condition_index, description: describe(code, condition_index) }

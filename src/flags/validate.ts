@@ -1,6 +1,6 @@
 /** Validates a flag before it is stored: CHECKS in order; the first fault is reported. */
 import { isObject } from '../json.ts'
-import { type CompiledFlags, dependenciesOf } from './definition.ts'
+import { type CompiledFlags, dependenciesOf, flagFinder } from './definition.ts'
 import type { StoredFlag } from './definition-types.ts'
 import { FlagFailure } from './failure.ts'
 import { type CompiledFilter, type FindFlag, SharedFilters } from './filter.ts'
@@ -63,7 +63,7 @@ export function findFlagFault(flag: StoredFlag, definitions: CompiledFlags): Fla
       source: 'person',
       // The patterns of an existing flag are counted among the project's already.
       shared: new SharedFilters(position < 0 ? definitions.pattern_instructions : 0),
-      findFlag: referredFlags(flag, definitions),
+      findFlag: draftFlagFinder(flag, definitions),
     })
     const draft = { flag, filters: flag.filters, plan, definitions }
     return firstFault({ ...draft, position: position < 0 ? null : position })
@@ -108,12 +108,12 @@ function keyFault({ id, key }: StoredFlag, definitions: CompiledFlags): FlagFaul
 }
 
 /** Finds flags by key or id. A new flag gets the position after the last one, so that it can refer to itself. */
-function referredFlags(flag: StoredFlag, { flags, positions }: CompiledFlags): FindFlag {
-  const by_id = new Map(flags.map((other, index) => [String(other.flag.id), index]))
-  return (reference) =>
-    positions.get(reference) ??
-    by_id.get(reference) ??
-    (reference === flag.key ? flags.length : null)
+function draftFlagFinder(flag: StoredFlag, { flags, positions }: CompiledFlags): FindFlag {
+  const findOther = flagFinder(
+    flags.map((other) => other.flag),
+    positions,
+  )
+  return (reference) => findOther(reference) ?? (reference === flag.key ? flags.length : null)
 }
 
 const isForeign = (filter: CompiledFilter): boolean =>

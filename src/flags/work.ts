@@ -7,9 +7,9 @@ import { asText } from './operators/value.ts'
  * Steps that every evaluation may take, however busy the machine is. A step is about one character of a search for one
  * instruction of a pattern: at worst 70 ns, so 14 ms for all of them.
  */
-const STEPS_FREE = 200_000
+const FREE_STEPS = 200_000
 /** Beyond them the clock decides: it is read after this many steps. */
-const STEPS_BETWEEN = 50_000
+const CLOCK_STEPS = 50_000
 const MS_MAX = 20
 /** Steps of one comparison: at worst 10 ms. */
 const TEST_STEPS_MAX = 150_000
@@ -23,16 +23,16 @@ const STEPS_PER_VALUE = 8
 export class Work {
   readonly #ends_ms = performance.now() + MS_MAX
   #steps = 0
-  #clock_at = STEPS_FREE
+  #next_clock_step = FREE_STEPS
   /** Serialized values; null for a value that is too large. */
   #texts: Map<object, string | null> | null = null
 
   /** Charges steps before they are taken. Throws FlagFailure when the budget is spent. */
   charge(steps: number): void {
     this.#steps += steps
-    if (this.#steps < this.#clock_at) return
+    if (this.#steps < this.#next_clock_step) return
     if (performance.now() > this.#ends_ms) throw new FlagFailure('too_much_work')
-    this.#clock_at = this.#steps + STEPS_BETWEEN
+    this.#next_clock_step = this.#steps + CLOCK_STEPS
   }
 
   /** Charges the steps of one comparison. Throws FlagFailure also if they exceed the limit of one. */

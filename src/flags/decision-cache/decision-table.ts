@@ -90,7 +90,7 @@ export class DecisionTables {
   readonly #covered: readonly { readonly index: number; readonly plan: FlagPlan }[]
   readonly #properties: readonly ValueClasses[]
   /** The classes of the values that `#findLeaf` was called with last, by property. */
-  readonly #numbers: Uint16Array
+  readonly #current_classes: Uint16Array
   readonly #off: readonly FlagResult[]
   readonly #slots: number
   readonly #tables_max: number
@@ -109,7 +109,7 @@ export class DecisionTables {
     const filters = new Set(this.#covered.flatMap(({ plan }) => filtersOf(plan)))
     const by_key = Map.groupBy(filters, ({ key }) => key)
     this.#properties = [...by_key.values()].map((group) => new ValueClasses(group))
-    this.#numbers = new Uint16Array(this.#properties.length)
+    this.#current_classes = new Uint16Array(this.#properties.length)
     this.#off = off
     this.#slots = slots
     this.#tables_max = Math.min(TABLES_MAX, Math.floor(RESULTS_MAX / Math.max(1, off.length)))
@@ -149,20 +149,20 @@ export class DecisionTables {
     now: number,
     work: Work,
   ): DecisionTreeNode | null {
-    // First all numbers: a value that is too long throws, and branches up to it would belong to no table.
+    // First all classes: a value that is too long throws, and branches up to it would belong to no table.
     let index = 0
     for (const classes of this.#properties) {
       const { key } = classes
       let value = classes.is_inherited ? ownProperty(properties, key) : properties[key]
       // Every person has the property `distinct_id`, even without stored properties.
       if (value === undefined && key === 'distinct_id') value = distinct_id
-      const number = classes.numberOf(value, now, work)
+      const number = classes.classOf(value, now, work)
       if (number === null) return null
-      this.#numbers[index] = number
+      this.#current_classes[index] = number
       index += 1
     }
     let branch = this.#root
-    for (const number of this.#numbers) branch = branch.next[number] ??= newBranch()
+    for (const number of this.#current_classes) branch = branch.next[number] ??= newBranch()
     return branch
   }
 

@@ -1,6 +1,13 @@
 /** One person's outcome in a decision table: a code byte per group of flags, and from them the results or the JSON. */
 import type { Buckets } from '../bucket.ts'
-import type { Evaluation, FlagBug, FlagResult, ResponseTexts, TextSink } from '../result.ts'
+import {
+  type Evaluation,
+  type FlagBug,
+  type FlagResult,
+  isActive,
+  type ResponseTexts,
+  type TextSink,
+} from '../result.ts'
 import type { DecisionTable, FlagGroup, OpenFlag } from './decision-table.ts'
 
 const NO_BUGS: readonly FlagBug[] = []
@@ -94,10 +101,6 @@ export function responseTexts(results: readonly FlagResult[]): ResponseTexts {
     if (result.payload_text !== null) payloads.push(result.payload_text)
   }
   return { values: values.join(','), payloads: payloads.join(',') }
-}
-
-function isActive({ flag }: FlagResult): boolean {
-  return flag.active
 }
 
 /** Writes the results that a group's code encodes into `results`, which begin with that of flag `first`: the reverse of `outcomeCodes`. */

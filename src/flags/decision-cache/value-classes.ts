@@ -34,11 +34,11 @@ export class ValueClasses {
   readonly #root: ClassTreeNode = newBranch()
   #leaves = 0
   /** The class of a missing property. */
-  #missing: number | null = null
+  #missing_class: number | null = null
   readonly #by_value = new Map<unknown, number>()
   #caches_values: boolean
   #uses = 0
-  #last = 0
+  #last_class = 0
 
   /** `filters`: all filters of one key and source; none of them can fail. */
   constructor(filters: readonly PropertyFilter[]) {
@@ -53,23 +53,23 @@ export class ValueClasses {
   }
 
   /** The class of a value; undefined is a missing property. Null when there are too many classes. */
-  numberOf(value: unknown, now: number, work: Work): number | null {
+  classOf(value: unknown, now: number, work: Work): number | null {
     const cached = this.#by_value.get(value)
     if (cached !== undefined) {
       this.#uses += 1
-      this.#last = cached
+      this.#last_class = cached
       return cached
     }
     const number = this.#classify(value, now, work)
     if (number === null) return null
-    this.#last = number
+    this.#last_class = number
     if (this.#caches_values && isPlain(value)) this.#cacheValue(value, number)
     return number
   }
 
   /** Writes the filters' answers to the last value by slot: 1 for those that hold. */
   writeAnswers(by_slot: Uint8Array): void {
-    const answers = this.#answers[this.#last]
+    const answers = this.#answers[this.#last_class]
     this.#filters.forEach(({ slot }, index) => {
       by_slot[slot] = answers?.[index] ?? 0
     })
@@ -77,8 +77,8 @@ export class ValueClasses {
 
   #classify(value: unknown, now: number, work: Work): number | null {
     if (value === undefined) {
-      this.#missing ??= this.#numberAnswers(({ matches_missing }) => matches_missing)
-      return this.#missing
+      this.#missing_class ??= this.#numberAnswers(({ matches_missing }) => matches_missing)
+      return this.#missing_class
     }
     work.chargeReading(value)
     let branch = this.#root

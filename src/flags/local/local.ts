@@ -97,7 +97,7 @@ type LocalContext = LocalOptions & {
 function localFlag({ flag, plan, index }: CompiledFlag, context: LocalContext): LocalFlag {
   const { definitions, project_id, send_cohorts } = context
   const { reasons } = context.verdictOf(index)
-  const chainOf = (position: number): readonly string[] => chain(position, context)
+  const chainOf = (position: number): readonly string[] => dependencyChain(position, context)
   const filters =
     plan.kind === 'plan' && reasons.every((reason) => DETECTED_BY_SDKS.has(reason))
       ? clientFilters(flag, plan, { definitions, chainOf, send_cohorts })
@@ -128,7 +128,10 @@ function withDependencies(
 }
 
 /** The keys of a flag's dependencies in order of evaluation; the flag's key comes last. */
-function chain(position: number, { definitions, ranks }: LocalContext): readonly string[] {
+function dependencyChain(
+  position: number,
+  { definitions, ranks }: LocalContext,
+): readonly string[] {
   const positions = [...(withDependencies(definitions, position) ?? [])]
   const ordered = positions.toSorted((a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0))
   return ordered.flatMap((index) => definitions.flags[index]?.flag.key ?? [])

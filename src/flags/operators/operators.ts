@@ -37,9 +37,9 @@ type Order = (difference: number) => boolean
 /** Characters of a text that patterns are run over: bounds the time that one long property can cost. */
 export const REGEX_TEXT_CHARS_MAX = 10_000
 
-const versionOf = memoizeLast(parseVersion)
-const loweredAscii = memoizeLast(lowerAscii)
-const lowered = memoizeLast((text) => text.toLowerCase())
+const parseVersionOnce = memoizeLast(parseVersion)
+const lowerAsciiOnce = memoizeLast(lowerAscii)
+const lowerOnce = memoizeLast((text) => text.toLowerCase())
 
 /** Steps charged for the start of a search. */
 const SEARCH_STEPS = 50
@@ -49,6 +49,9 @@ const PAIRS_PER_STEP = 1024
 
 const never: ValueTest = () => false
 const always: ValueTest = () => true
+const contains = substringTest((text, part) => text.includes(part))
+const startsWith = substringTest((text, part) => text.startsWith(part))
+const endsWith = substringTest((text, part) => text.endsWith(part))
 
 /** Every operator, in the order of the API's documentation. A new line is an operator that filters can use. */
 export const OPERATORS: readonly FlagOperator[] = [
@@ -56,97 +59,73 @@ export const OPERATORS: readonly FlagOperator[] = [
   hasNot('is_not', exactTest),
   { name: 'is_set', matches_missing: false, needs_value: false, prepare: () => always },
   { name: 'is_not_set', matches_missing: true, needs_value: false, prepare: () => never },
-  has(
-    'icontains',
-    substring((text, part) => text.includes(part)),
-  ),
-  hasNot(
-    'not_icontains',
-    substring((text, part) => text.includes(part)),
-  ),
-  has(
-    'icontains_multi',
-    substring((text, part) => text.includes(part)),
-  ),
-  hasNot(
-    'not_icontains_multi',
-    substring((text, part) => text.includes(part)),
-  ),
-  has(
-    'starts_with',
-    substring((text, part) => text.startsWith(part)),
-  ),
-  hasNot(
-    'not_starts_with',
-    substring((text, part) => text.startsWith(part)),
-  ),
-  has(
-    'ends_with',
-    substring((text, part) => text.endsWith(part)),
-  ),
-  hasNot(
-    'not_ends_with',
-    substring((text, part) => text.endsWith(part)),
-  ),
-  has('regex', regex),
-  hasNot('not_regex', regex),
+  has('icontains', contains),
+  hasNot('not_icontains', contains),
+  has('icontains_multi', contains),
+  hasNot('not_icontains_multi', contains),
+  has('starts_with', startsWith),
+  hasNot('not_starts_with', startsWith),
+  has('ends_with', endsWith),
+  hasNot('not_ends_with', endsWith),
+  has('regex', regexTest),
+  hasNot('not_regex', regexTest),
   has(
     'gt',
-    number((difference) => difference > 0),
+    numberTest((difference) => difference > 0),
   ),
   has(
     'gte',
-    number((difference) => difference >= 0),
+    numberTest((difference) => difference >= 0),
   ),
   has(
     'lt',
-    number((difference) => difference < 0),
+    numberTest((difference) => difference < 0),
   ),
   has(
     'lte',
-    number((difference) => difference <= 0),
+    numberTest((difference) => difference <= 0),
   ),
-  has('between', numberRange(true)),
-  { ...has('not_between', numberRange(false)), matches_missing: true },
+  has('between', numberRangeTest(true)),
+  { ...has('not_between', numberRangeTest(false)), matches_missing: true },
   has(
     'is_date_exact',
-    date((difference) => difference === 0),
+    dateTest((difference) => difference === 0),
   ),
   has(
     'is_date_before',
-    date((difference) => difference < 0),
+    dateTest((difference) => difference < 0),
   ),
   has(
     'is_date_after',
-    date((difference) => difference > 0),
+    dateTest((difference) => difference > 0),
   ),
   has(
     'semver_eq',
-    version((difference) => difference === 0),
+    versionTest((difference) => difference === 0),
   ),
   has(
     'semver_neq',
-    version((difference) => difference !== 0),
+    versionTest((difference) => difference !== 0),
   ),
   has(
     'semver_gt',
-    version((difference) => difference > 0),
+    versionTest((difference) => difference > 0),
   ),
   has(
     'semver_gte',
-    version((difference) => difference >= 0),
+    versionTest((difference) => difference >= 0),
   ),
   has(
     'semver_lt',
-    version((difference) => difference < 0),
+    versionTest((difference) => difference < 0),
   ),
   has(
     'semver_lte',
-    version((difference) => difference <= 0),
+    versionTest((difference) => difference <= 0),
   ),
-  has('semver_tilde', versionRange(tildeRange)),
-  has('semver_caret', versionRange(caretRange)),
-  has('semver_wildcard', versionRange(wildcardRange)),
+  has('semver_tilde', versionRangeTest(tildeRange)),
+  has('semver_caret', versionRangeTest(caretRange)),
+  has('semver_wildcard', versionRangeTest(wildcardRange)),
 ]
 
 const BY_NAME: ReadonlyMap<string, FlagOperator> = new Map(
@@ -180,16 +159,16 @@ function exactTest(filter_value: unknown): ValueTest {
     }
   }
   const words = new Set(listOf(filter_value).map((item) => asText(item).toLowerCase()))
-  return (value, _now, work) => words.has(lowered(work.textOf(value)))
+  return (value, _now, work) => words.has(lowerOnce(work.textOf(value)))
 }
 
-function substring(holds: (text: string, part: string) => boolean): Prepare {
+function substringTest(holds: (text: string, part: string) => boolean): Prepare {
   return (filter_value) => {
     const parts = listOf(filter_value).map((item) => lowerAscii(asText(item)))
     const chars = parts.reduce((sum, part) => sum + part.length, 0)
     const steps_per_char = parts.length / CHARS_PER_STEP + chars / PAIRS_PER_STEP
     return (value, _now, work) => {
-      const text = loweredAscii(work.textOf(value))
+      const text = lowerAsciiOnce(work.textOf(value))
       work.chargeTest(parts.length + text.length * steps_per_char)
       for (const part of parts) if (holds(text, part)) return true
       return false
@@ -197,7 +176,7 @@ function substring(holds: (text: string, part: string) => boolean): Prepare {
   }
 }
 
-function regex(filter_value: unknown): ValueTest | null {
+function regexTest(filter_value: unknown): ValueTest | null {
   const pattern = compilePattern(asText(filter_value))
   if (pattern === null) return null
   return (value, _now, work) => {
@@ -208,7 +187,7 @@ function regex(filter_value: unknown): ValueTest | null {
   }
 }
 
-function number(order: Order): Prepare {
+function numberTest(order: Order): Prepare {
   return (filter_value) => {
     const bound = asNumber(filter_value)
     if (bound === null) return never
@@ -221,7 +200,7 @@ function number(order: Order): Prepare {
 }
 
 /** Builds the test of `between` or its negation, bounds included. A value that is no number fails both. */
-function numberRange(is_inside: boolean): Prepare {
+function numberRangeTest(is_inside: boolean): Prepare {
   return (filter_value) => {
     const bounds = readRange(filter_value)
     if (typeof bounds === 'string') return never
@@ -244,7 +223,7 @@ export function readRange(filter_value: unknown): readonly [number, number] | st
   return 'requires min value to be less than or equal to max value'
 }
 
-function date(order: Order): Prepare {
+function dateTest(order: Order): Prepare {
   return (filter_value) => {
     const bound = parseDateBound(filter_value)
     if (bound === null) return never
@@ -256,28 +235,28 @@ function date(order: Order): Prepare {
   }
 }
 
-function version(order: Order): Prepare {
+function versionTest(order: Order): Prepare {
   return (filter_value) => {
     const bound = parseVersion(asText(filter_value))
     if (bound === null) return never
-    return testVersion((semver) => order(compareVersions(semver, bound)))
+    return semverTest((semver) => order(compareVersions(semver, bound)))
   }
 }
 
-function versionRange(parse: (text: string) => SemanticVersionRange | null): Prepare {
+function versionRangeTest(parse: (text: string) => SemanticVersionRange | null): Prepare {
   return (filter_value) => {
     const range = parse(asText(filter_value))
     if (range === null) return never
-    return testVersion(
+    return semverTest(
       (semver) =>
         compareVersions(semver, range.from) >= 0 && compareVersions(semver, range.until) < 0,
     )
   }
 }
 
-function testVersion(holds: (semver: SemanticVersion) => boolean): ValueTest {
+function semverTest(holds: (semver: SemanticVersion) => boolean): ValueTest {
   return (value, _now, work) => {
-    const semver = versionOf(work.textOf(value))
+    const semver = parseVersionOnce(work.textOf(value))
     return semver !== null && holds(semver)
   }
 }

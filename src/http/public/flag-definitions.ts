@@ -68,12 +68,12 @@ export const FLAG_DEFINITION_ROUTES: readonly Route[] = [
  */
 function projectOf(app: AppContext, caller: Caller, request: Request, fallback: string): number {
   const token = new URLSearchParams(queryOf(request.url)).get('token')
-  const named = token === null || token === '' ? null : app.flags.findProject(token)
-  if (token && named === null) {
+  const project = token === null || token === '' ? null : app.flags.findProject(token)
+  if (token && project === null) {
     throw new Refusal('invalid_api_key', 'Project API key is not valid.', { attr: 'token' })
   }
   const { control } = app
-  const { item, level } = getVisibleProject(control, caller, String(named?.id ?? fallback))
+  const { item, level } = getVisibleProject(control, caller, String(project?.id ?? fallback))
   const rights = rightsAt(control, caller, { project: item, level })
   requireRight(rights, { scope: 'feature_flag:read', by: 'level' })
   return item.id
@@ -96,11 +96,11 @@ async function answerDefinitions(
   // SDKs send the name without a value.
   const send_cohorts =
     send_cohorts_text !== null && send_cohorts_text !== 'false' && send_cohorts_text !== '0'
-  const stored = BODIES.get(definitions) ?? new Map<boolean, Promise<DefinitionsBody>>()
-  BODIES.set(definitions, stored)
-  const made = stored.get(send_cohorts) ?? makeBody(definitions, { project_id, send_cohorts })
-  stored.set(send_cohorts, made)
-  const { parts, etag } = await made
+  const bodies = BODIES.get(definitions) ?? new Map<boolean, Promise<DefinitionsBody>>()
+  BODIES.set(definitions, bodies)
+  const body = bodies.get(send_cohorts) ?? makeBody(definitions, { project_id, send_cohorts })
+  bodies.set(send_cohorts, body)
+  const { parts, etag } = await body
   const headers = { ...JSON_HEADERS, ETag: etag, 'Cache-Control': 'private, no-cache' }
   if (isKnown(request, etag)) return new Response(null, { status: 304, headers })
   return answerBytes(parts, headers)

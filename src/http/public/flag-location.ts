@@ -22,13 +22,16 @@ export function locate(geoip: Geoip, request: Request, socket: ClientSocket): Lo
     const chain = request.headers.get(name)
     if (chain === null) continue
     // The client is the first entry.
-    return { location: placeOf(geoip, withoutPort(chain.split(',', 1)[0] ?? '')), nearby: null }
+    return {
+      location: locateAddress(geoip, withoutPort(chain.split(',', 1)[0] ?? '')),
+      nearby: null,
+    }
   }
   const address = socket?.requestIP(request)?.address ?? ''
-  return { location: null, nearby: placeOf(geoip, address) }
+  return { location: null, nearby: locateAddress(geoip, address) }
 }
 
-function placeOf(geoip: Geoip, address: string): GeoipProperties | null {
+function locateAddress(geoip: Geoip, address: string): GeoipProperties | null {
   const result = isIP(address) === 0 ? null : geoip.lookup(address)
   return result && flagGeoip(result)
 }

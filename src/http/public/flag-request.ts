@@ -48,7 +48,7 @@ export function readFlagRequest(
 ): FlagRequest {
   const query = queryOf(request.url)
   const plain = decodePlain(body)
-  if (plain !== undefined) return flagRequestOf(plain, sameFieldsOf(query))
+  if (plain !== undefined) return flagRequestOf(plain, readFieldsOnce(query))
   const { value, fields } = decode(request, query, body, knowsToken)
   return flagRequestOf(value, fields)
 }
@@ -124,7 +124,7 @@ function decodePlain(body: Uint8Array): unknown {
 }
 
 /** Remembers the last query string: nearly every one equals the one before. */
-const sameFieldsOf = memoizeLast(readFields)
+const readFieldsOnce = memoizeLast(readFields)
 
 function tokenOf(body: FlagRequestBody, fields: FormFields): unknown {
   const properties = body['properties']

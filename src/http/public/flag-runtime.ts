@@ -23,13 +23,13 @@ export function withRuntime(headers: Headers, selection: Selection): Selection {
   return { ...selection, evaluation_runtime: runtimeOf(headers) }
 }
 
-/** The User-Agent decides before the headers of pages; a library that is not known shows nothing. */
+/** The User-Agent decides before the headers of pages; an unknown library tells nothing. */
 function runtimeOf(headers: Headers): string {
   const user_agent = headers.get('user-agent') ?? ''
-  const shown = user_agent.startsWith('posthog-')
+  const runtime = user_agent.startsWith('posthog-')
     ? LIBRARIES.get(LIBRARY.exec(user_agent)?.[1] ?? '')
     : runtimeOfProgram(user_agent)
-  if (shown !== undefined) return shown
+  if (runtime !== undefined) return runtime
   return PAGE_HEADERS.some((name) => headers.has(name)) ? 'client' : UNKNOWN_RUNTIME
 }
 

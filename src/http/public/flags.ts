@@ -109,9 +109,9 @@ async function answerFlagRequest(
   const origin = request.headers.get('origin')
   const call: FlagCall = { request, socket, project, flags, origin: origin ?? '' }
   const now = app.now()
-  const ready = flags.is_disabled ? null : readyFlags(app, call)
+  const loading = flags.is_disabled ? null : readyFlags(app, call)
   // Awaiting a value that is ready would cost a microtask turn.
-  const stored = ready instanceof Promise ? await ready : ready
+  const stored = loading instanceof Promise ? await loading : loading
   resumeWork()
   const started_ms = performance.now()
   const answer = stored === null ? null : evaluate(app, call, stored, now)
@@ -208,7 +208,7 @@ function evaluate(
  */
 async function storeOverrides(
   app: PublicContext,
-  overrides: Parameters<PublicContext['flag_rows']['storeOverrides']>[0],
+  overrides: FlagAnswer['overrides'],
 ): Promise<void> {
   try {
     await app.flag_rows.storeOverrides(overrides)

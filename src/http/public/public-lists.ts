@@ -22,10 +22,10 @@ type AnswerList = (app: PublicContext, project: Project, request: Request) => Pr
 
 /** LISTS: the public lists by path. A line adds an endpoint. */
 const LISTS: readonly (readonly [path: string, answer: AnswerList])[] = [
-  ['/api/surveys', surveysOf],
-  ['/api/early_access_features', featuresOf],
-  ['/api/web_experiments', experimentsOf],
-  ['/api/product_tours', toursOf],
+  ['/api/surveys', answerSurveys],
+  ['/api/early_access_features', answerFeatures],
+  ['/api/web_experiments', answerExperiments],
+  ['/api/product_tours', answerTours],
 ]
 
 /** Creates the endpoints of LISTS. */
@@ -36,7 +36,7 @@ export function publicListEndpoints(app: PublicContext): readonly Endpoint[] {
 }
 
 /** There are no product tours: SDKs that ask for them show none. */
-async function toursOf(
+async function answerTours(
   _app: PublicContext,
   _project: Project,
   request: Request,
@@ -62,7 +62,7 @@ function requireProject(app: PublicContext, request: Request): Project {
   )
 }
 
-async function surveysOf(
+async function answerSurveys(
   app: PublicContext,
   project: Project,
   request: Request,
@@ -72,14 +72,14 @@ async function surveysOf(
   )
   const surveys = await readOneByOne(ids, (id) => findSurvey(app.control, project.id, id))
   const { survey_config } = project
-  return answerResults({ survey_config }, surveys, publicSurveys(app, project), {
+  return answerResults({ survey_config }, surveys, surveySerializer(app, project), {
     name: 'surveys',
     headers: corsHeaders(request),
   })
 }
 
 /** Returns the function that makes the public part of a project's survey. */
-export function publicSurveys(app: PublicContext, project: Project): (survey: Survey) => object {
+export function surveySerializer(app: PublicContext, project: Project): (survey: Survey) => object {
   const keyOf = flagKeys(app, project)
   return (survey) => ({
     id: survey.id,
@@ -103,13 +103,15 @@ export function publicSurveys(app: PublicContext, project: Project): (survey: Su
 }
 
 /** The features in beta, or in the stages that the request names. */
-async function featuresOf(
+async function answerFeatures(
   app: PublicContext,
   project: Project,
   request: Request,
 ): Promise<Response> {
-  const named = new URLSearchParams(queryOf(request.url)).getAll('stage')
-  const stages = new Set(named.length === 0 ? ['beta'] : named.flatMap((one) => one.split(',')))
+  const named_stages = new URLSearchParams(queryOf(request.url)).getAll('stage')
+  const stages = new Set(
+    named_stages.length === 0 ? ['beta'] : named_stages.flatMap((one) => one.split(',')),
+  )
   const keyOf = flagKeys(app, project)
   const heads = listFeatureHeads(app.control, project.id).filter(({ stage }) => stages.has(stage))
   const features = await readOneByOne(heads, ({ id }) => findFeature(app.control, project.id, id))
@@ -130,16 +132,16 @@ async function featuresOf(
 }
 
 /** Experiments that change the page itself. */
-async function experimentsOf(
+async function answerExperiments(
   app: PublicContext,
   project: Project,
   request: Request,
 ): Promise<Response> {
   const keyOf = flagKeys(app, project)
-  const present = await readExperiments(app.control, project.id)
+  const experiments = await readExperiments(app.control, project.id)
   return answerResults(
     {},
-    present.filter(({ type, archived }) => type === 'web' && !archived),
+    experiments.filter(({ type, archived }) => type === 'web' && !archived),
     ({ id, name, feature_flag_id, variants }) => ({
       id,
       name,

@@ -7,7 +7,7 @@ import { JSON_HEADERS } from '../answers/answers.ts'
 import { corsHeaders } from '../answers/cors.ts'
 import type { PublicContext } from '../app-context.ts'
 import type { Endpoint, PathParams } from '../endpoint.ts'
-import { publicSurveys } from './public-lists.ts'
+import { surveySerializer } from './public-lists.ts'
 import { siteReads } from './site-answers.ts'
 import { siteConfig } from './site-config.ts'
 
@@ -69,21 +69,21 @@ function remoteConfig(
  */
 const SURVEYS_MAX = { count_max: 200, bytes_max: MIB } as const
 
-/** The surveys that run, false without any. Mobile SDKs look for them nowhere else; `true` is none to them. */
+/** The surveys that run, false without any. Mobile SDKs look for them nowhere else, and take `true` for none. */
 function runningSurveys(app: PublicContext, project: Project): readonly object[] | false {
   if (!project.surveys_opt_in) return false
   const { running, are_all } = listRunningSurveys(app.control, project.id, SURVEYS_MAX)
   if (!are_all) warnOnce(app, project.id)
-  return running.length > 0 && running.map(publicSurveys(app, project))
+  return running.length > 0 && running.map(surveySerializer(app, project))
 }
 
-/** Projects by their server of which surveys are left out, as the log says already. */
-const warned = new WeakMap<PublicContext, Set<number>>()
+/** Per server, the projects about which it has logged that surveys are left out. */
+const warned_projects = new WeakMap<PublicContext, Set<number>>()
 
 /** Logs once from start to stop that surveys are left out: a configuration is loaded with every page. */
 function warnOnce(app: PublicContext, project_id: number): void {
-  const projects = warned.get(app) ?? new Set()
-  warned.set(app, projects)
+  const projects = warned_projects.get(app) ?? new Set()
+  warned_projects.set(app, projects)
   if (projects.has(project_id)) return
   projects.add(project_id)
   const fields = { project_id, ...SURVEYS_MAX }

@@ -40,8 +40,8 @@ export function siteConfig(
 export function siteConfigText(project: Project | null, origin: string): string {
   // Only recordings depend on the page's origin, so nearly every project has one text.
   const is_fixed = project !== null && !project.session_recording_opt_in
-  const stored = is_fixed ? TEXTS.get(project) : undefined
-  if (stored !== undefined) return stored
+  const cached = is_fixed ? TEXTS.get(project) : undefined
+  if (cached !== undefined) return cached
   const text = JSON.stringify(siteConfig(project, origin)).slice(1, -1)
   if (is_fixed) TEXTS.set(project, text)
   return text
@@ -58,7 +58,7 @@ function performanceConfig(project: Project): unknown {
   return { network_timing, web_vitals, web_vitals_allowed_metrics }
 }
 
-/** A rate that leaves none out is no rate to SDKs. */
+/** The rate for which SDKs expect null: no recording is left out. */
 const EVERY_RECORDING = '1.00'
 
 function recordingConfig(project: Project, origin: string): unknown {
@@ -85,15 +85,15 @@ function recordingConfig(project: Project, origin: string): unknown {
   }
 }
 
-/** Without a list of domains every page is recorded. Only hosts are compared, as on PostHog: any scheme and port do. */
+/** Without a list of domains every page is recorded. Only hosts are compared, as on PostHog: scheme and port may differ. */
 function isRecordedOn({ recording_domains }: Project, origin: string): boolean {
   if (!recording_domains?.length || origin === '') return true
   const host = hostOf(origin)
-  return host !== '' && recording_domains.some((domain) => isHostOf(hostOf(domain), host))
+  return host !== '' && recording_domains.some((domain) => matchesHost(hostOf(domain), host))
 }
 
 /** Whether a host has the form of a pattern, in which a `*` stands for any text. */
-function isHostOf(pattern: string, host: string): boolean {
+function matchesHost(pattern: string, host: string): boolean {
   if (!pattern.includes('*')) return pattern === host
   const [before = '', after = ''] = pattern.split('*', 2)
   return (

@@ -79,8 +79,8 @@ export function scriptReader(
   return (name) => {
     const path = Object.hasOwn(paths, name) ? paths[name] : undefined
     if (path === undefined) throw new Refusal('not_found', 'Not found.')
-    const before = stored.get(name)
-    if (before !== undefined) return before
+    const cached = stored.get(name)
+    if (cached !== undefined) return cached
     const reading = readScript(path).catch((error: unknown) => {
       stored.delete(name)
       throw error

@@ -93,11 +93,14 @@ function readUnpacked({ api_key, sdk_info, sent_at }: SentBatch, bytes: Uint8Arr
   const results = new Map<string, EventResult>()
   const texts: string[] = []
   for (const event of batch.events) {
-    const uuid = uuidOf(event, results)
+    const uuid = requireUuid(event, results)
     const read = readEvent(event, sdk_info)
-    if (read.kind === 'stored') texts.push(read.text)
-    const is_stored = read.kind === 'stored'
-    results.set(uuid, is_stored ? { result: 'ok' } : { result: 'drop', details: read.details })
+    if (read.kind === 'dropped') {
+      results.set(uuid, { result: 'drop', details: read.details })
+      continue
+    }
+    texts.push(read.text)
+    results.set(uuid, { result: 'ok' })
   }
   const head = JSON.stringify({
     api_key,
@@ -179,7 +182,7 @@ const unreadable = (): BatchRefusal =>
   refuseBatch(400, 'request_parsing_error', 'Failed to parse request body.')
 
 /** Results are by uuid: without one, or with one twice, the batch cannot be answered. */
-function uuidOf({ uuid }: Members, results: ReadonlyMap<string, EventResult>): string {
+function requireUuid({ uuid }: Members, results: ReadonlyMap<string, EventResult>): string {
   const text = typeof uuid === 'string' ? uuid.trim() : ''
   if (parseUuid(text) === null) {
     throw refuseBatch(400, 'missing_event_uuid', 'An event has no valid uuid.')
@@ -217,9 +220,9 @@ function readEvent(sent: Members, sdk_info: string): ReadEvent {
 
 /** Options of the protocol, by the event properties that they set. */
 const OPTIONS = [
-  ['cookieless_mode', '$cookieless_mode', readTruth],
-  ['disable_skew_correction', '$ignore_sent_at', readTruth],
-  ['process_person_profile', '$process_person_profile', readTruth],
+  ['cookieless_mode', '$cookieless_mode', readBoolean],
+  ['disable_skew_correction', '$ignore_sent_at', readBoolean],
+  ['process_person_profile', '$process_person_profile', readBoolean],
   ['product_tour_id', '$product_tour_id', readText],
 ] as const
 
@@ -242,7 +245,7 @@ function addedProperties({ options, session_id, window_id }: Members, sdk_info: 
   return added
 }
 
-function readTruth(value: unknown): boolean | null {
+function readBoolean(value: unknown): boolean | null {
   if (typeof value === 'boolean') return value
   if (typeof value === 'number') return value !== 0
   const word = typeof value === 'string' ? value.trim().toLowerCase() : ''

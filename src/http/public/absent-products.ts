@@ -4,7 +4,6 @@
  */
 import { Refusal } from '../../errors.ts'
 import { answerPreflight } from '../answers/cors.ts'
-import type { PublicContext } from '../app-context.ts'
 import type { Endpoint } from '../endpoint.ts'
 
 type AbsentPath = {
@@ -16,8 +15,8 @@ type AbsentPath = {
 
 const WIDGET = '/api/conversations/v1/widget'
 
-/** ABSENT: a line refuses one more path. SDKs do not repeat a request that is answered 404. */
-const ABSENT: readonly AbsentPath[] = [
+/** ABSENT_PATHS: a line refuses one more path. SDKs do not repeat a request that is answered 404. */
+const ABSENT_PATHS: readonly AbsentPath[] = [
   { methods: ['POST'], path: '/i/v1/logs', product: 'Logs' },
   { methods: ['POST'], path: '/i/v1/metrics', product: 'Metrics' },
   { methods: ['POST'], path: '/i/v1/traces', product: 'Traces' },
@@ -30,9 +29,9 @@ const ABSENT: readonly AbsentPath[] = [
   { methods: ['GET'], path: `${WIDGET}/tickets`, product: 'Conversations' },
 ]
 
-/** Creates the endpoints of ABSENT. Their bodies are not read. */
-export function absentEndpoints(_app: PublicContext): readonly Endpoint[] {
-  return ABSENT.flatMap(({ methods, path, product }) => {
+/** Creates the endpoints of ABSENT_PATHS. Their bodies are not read. */
+export function absentEndpoints(): readonly Endpoint[] {
+  return ABSENT_PATHS.flatMap(({ methods, path, product }) => {
     const answer = (): never => {
       throw new Refusal('not_found', `${product} are not part of this server.`)
     }
