@@ -35,17 +35,17 @@ const PATTERNS = ['url', 'text', 'href'] as const
 /** Creates an action. Refuses a taken name and invalid patterns. */
 export function createAction(
   editor: TargetingEditor,
-  wanted: ActionChanges & { readonly name: string },
+  input: ActionChanges & { readonly name: string },
   now: Date,
 ): Action {
   const { control, project, user_id } = editor
-  requireFreeName(control, project.id, wanted.name, null)
-  requirePatterns(wanted.steps ?? [])
+  requireFreeName(control, project.id, input.name, null)
+  requirePatterns(input.steps ?? [])
   return control.transaction((tx) => {
     const action = tx
       .insert(actions)
       .values({
-        ...wanted,
+        ...input,
         project_id: project.id,
         created_by: user_id,
         created_at: now,
@@ -62,13 +62,13 @@ export function createAction(
 export function updateAction(
   editor: TargetingEditor,
   before: Action,
-  wanted: ActionChanges,
+  changes: ActionChanges,
   now: Date,
 ): Action {
   const { control, project } = editor
-  const changed = { ...before, ...wanted, updated_at: now }
+  const changed = { ...before, ...changes, updated_at: now }
   if (!changed.deleted) requireFreeName(control, project.id, changed.name, before.id)
-  requirePatterns(wanted.steps ?? [])
+  requirePatterns(changes.steps ?? [])
   return control.transaction((tx) => {
     const action = tx
       .update(actions)

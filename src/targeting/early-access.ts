@@ -37,7 +37,7 @@ const OPEN_STAGES: ReadonlySet<string> = new Set(['alpha', 'beta', 'general-avai
 /** Creates a feature on a flag of the project, or on a new one. Refuses flags that cannot carry it. */
 export function createFeature(
   editor: TargetingEditor,
-  wanted: EarlyAccessChanges & {
+  input: EarlyAccessChanges & {
     readonly name: string
     readonly stage: Stage
     readonly feature_flag_id?: number | null
@@ -47,21 +47,21 @@ export function createFeature(
   const { control, project } = editor
   return control.transaction(() => {
     const flag =
-      typeof wanted.feature_flag_id === 'number'
-        ? getCarrier(control, project.id, wanted.feature_flag_id)
-        : createFlag(editor, newCarrier(wanted.name), now)
-    openFlag(editor, flag, { stage: wanted.stage, is_for_all: false }, now)
+      typeof input.feature_flag_id === 'number'
+        ? getCarrier(control, project.id, input.feature_flag_id)
+        : createFlag(editor, newCarrier(input.name), now)
+    openFlag(editor, flag, { stage: input.stage, is_for_all: false }, now)
     const feature = control
       .insert(early_access_features)
       .values({
         id: Bun.randomUUIDv7(),
         project_id: project.id,
         feature_flag_id: flag.id,
-        name: wanted.name,
-        description: wanted.description ?? '',
-        stage: wanted.stage,
-        documentation_url: wanted.documentation_url ?? '',
-        payload: (wanted.payload ?? null) as Json,
+        name: input.name,
+        description: input.description ?? '',
+        stage: input.stage,
+        documentation_url: input.documentation_url ?? '',
+        payload: (input.payload ?? null) as Json,
         created_at: now,
       })
       .returning()
@@ -115,8 +115,12 @@ export function removeFeature(
       const flag = getFlag(control, project.id, feature.feature_flag_id)
       openFlag(editor, flag, { stage: 'archived', is_for_all: false }, now)
     }
-    const gone = { scope: 'EarlyAccessFeature', item_id: feature.id, name: feature.name } as const
-    recordRemoval(control, editor, gone, now)
+    const removal = {
+      scope: 'EarlyAccessFeature',
+      item_id: feature.id,
+      name: feature.name,
+    } as const
+    recordRemoval(control, editor, removal, now)
   })
 }
 
@@ -202,19 +206,19 @@ function openFlag(
   now: Date,
 ): void {
   const filters = isObject(flag.filters) ? flag.filters : {}
-  const enrolled = {
+  const enrollment = {
     properties: [
       { key: enrollmentKey(flag.key), type: 'person', operator: 'exact', value: ['true'] },
     ],
     rollout_percentage: 100,
   }
-  const super_groups = OPEN_STAGES.has(stage) && !is_for_all ? [enrolled] : null
+  const super_groups = OPEN_STAGES.has(stage) && !is_for_all ? [enrollment] : null
   // The newer form of the same condition: it would stay when the feature closes.
   const { feature_enrollment: _newer, ...others } = filters
   const groups = is_for_all ? [{ properties: [], rollout_percentage: 100 }] : filters['groups']
-  const opened = { ...others, groups, super_groups }
-  if (Bun.deepEquals({ super_groups: null, ...filters }, opened)) return
-  updateFlag(editor, flag, { filters: opened }, now)
+  const new_filters = { ...others, groups, super_groups }
+  if (Bun.deepEquals({ super_groups: null, ...filters }, new_filters)) return
+  updateFlag(editor, flag, { filters: new_filters }, now)
 }
 
 function invalidFlag(detail: string): Refusal {

@@ -10,24 +10,24 @@ import { Slices } from '../threads/slices.ts'
 import { emptyCohort, type MemberContext } from './cohorts/cohort-members.ts'
 import { PeriodicTask } from './shared/periodic-task.ts'
 
-type TidyingNeeds = MemberContext & {
+type TidyingContext = MemberContext & {
   readonly settings: TidySettings
   readonly log: { readonly error: (fields: object, message: string) => void }
   readonly now: () => Date
 }
 
 /** The log grows with every edit, by 32 KiB at most. */
-const LOOKED_EVERY_MS = 60_000
+const ROUND_MS = 60_000
 
 /** Looks for removable objects from `start` to `close`. */
 export class Tidying extends PeriodicTask {
-  readonly #context: TidyingNeeds
+  readonly #context: TidyingContext
   readonly #trimmer: ActivityTrimmer
 
-  constructor(context: TidyingNeeds) {
+  constructor(context: TidyingContext) {
     const { log } = context
     const failure = 'what was deleted long ago cannot be removed'
-    super({ every_ms: LOOKED_EVERY_MS, failure, log }, () => this.#tidy())
+    super({ every_ms: ROUND_MS, failure, log }, () => this.#tidy())
     this.#context = context
     this.#trimmer = new ActivityTrimmer(context.control, context.settings)
   }

@@ -98,8 +98,8 @@ export function readBehavior(leaf: BehaviorLeaf): Behavior {
   if (read === undefined) throw new UnknownBehavior(`${kind} cannot be asked about.`)
   const { since, having, next } = read(leaf)
   const properties = filtersOf(leaf)
-  const narrowed = properties.length === 0 ? '' : ' and {filters}'
-  const did = `(${eventCondition(leaf['event_type'], leaf['key'], 'event')}${narrowed})`
+  const and_filters = properties.length === 0 ? '' : ' and {filters}'
+  const did = `(${eventCondition(leaf['event_type'], leaf['key'], 'event')}${and_filters})`
   const then_did =
     next === undefined ? 'false' : `(${eventCondition(next.type, next.event, 'then_event')})`
   const until = upperBound(leaf)

@@ -46,36 +46,39 @@ export async function openMembership(
   cohort: { readonly project_id: number; readonly filters: unknown },
   queryEvents: QueryEvents,
 ): Promise<BehavioralMembership> {
-  const reading: BehaviorReader = { project_id: cohort.project_id, queryEvents, leaves: [] }
+  const reader: BehaviorReader = { project_id: cohort.project_id, queryEvents, leaves: [] }
   const root = isObject(cohort.filters) ? cohort.filters['properties'] : null
-  const tree = await readNode(root, reading)
+  const tree = await readNode(root, reader)
   const { stored } = definitions
-  const parts = reading.leaves.map((leaf, index) => ({
+  const leaf_cohorts = reader.leaves.map((leaf, index) => ({
     id: -1 - index,
     is_static: false,
     deleted: false,
     filters: { properties: { type: 'AND', values: [leaf] } },
   }))
   return {
-    definitions: await compileInSlices({ ...stored, cohorts: [...stored.cohorts, ...parts] }, null),
+    definitions: await compileInSlices(
+      { ...stored, cohorts: [...stored.cohorts, ...leaf_cohorts] },
+      null,
+    ),
     isIn: (subject, person_id) => holds(tree, subject, person_id.toHex()),
   }
 }
 
-async function readNode(raw: unknown, reading: BehaviorReader): Promise<BehavioralNode> {
+async function readNode(raw: unknown, reader: BehaviorReader): Promise<BehavioralNode> {
   if (!isObject(raw)) return { kind: 'any', nodes: [] }
   const values = raw['values']
   if (Array.isArray(values)) {
     const nodes: BehavioralNode[] = []
-    for (const value of values) nodes.push(await readNode(value, reading))
+    for (const value of values) nodes.push(await readNode(value, reader))
     return { kind: asText(raw['type'] ?? 'AND').toUpperCase() === 'OR' ? 'any' : 'all', nodes }
   }
   if (raw['type'] === 'behavioral') {
-    const persons = await findPeople(raw, reading)
+    const persons = await findPeople(raw, reader)
     return { kind: 'did', persons, is_negated: raw['negation'] === true }
   }
-  reading.leaves.push(raw)
-  return { kind: 'is', cohort_id: -reading.leaves.length }
+  reader.leaves.push(raw)
+  return { kind: 'is', cohort_id: -reader.leaves.length }
 }
 
 async function findPeople(
@@ -83,15 +86,15 @@ async function findPeople(
   { project_id, queryEvents }: BehaviorReader,
 ): Promise<ReadonlySet<string>> {
   const { query, values, properties } = readBehavior(leaf)
-  const found = new Set<string>()
+  const persons = new Set<string>()
   let after = ''
   for (;;) {
     const rows = await queryEvents(project_id, query, { ...values, after }, properties)
     for (const [person] of rows) {
       after = asText(person)
-      found.add(after.replaceAll('-', ''))
+      persons.add(after.replaceAll('-', ''))
     }
-    if (rows.length < PEOPLE_PER_PAGE) return found
+    if (rows.length < PEOPLE_PER_PAGE) return persons
   }
 }
 

@@ -32,8 +32,8 @@ const CALCULATED_EVERY_MS = DAY_MS
  * Behavioral cohorts are recalculated hourly, because every event changes them; other cohorts are evaluated
  * directly by each flag.
  */
-const COUNTED_EVERY_MS = HOUR_MS
-const LOOKED_EVERY_MS = 10 * 60_000
+const BEHAVIORAL_EVERY_MS = HOUR_MS
+const ROUND_MS = 10 * 60_000
 
 type DueCohort = Pick<typeof cohorts.$inferSelect, 'filters' | 'id' | 'project_id' | 'version'>
 
@@ -46,7 +46,7 @@ export class CohortCalculator extends PeriodicTask {
 
   constructor(context: CalculatorContext) {
     const { log } = context
-    super({ every_ms: LOOKED_EVERY_MS, failure: 'due cohorts cannot be calculated', log }, () =>
+    super({ every_ms: ROUND_MS, failure: 'due cohorts cannot be calculated', log }, () =>
       this.#calculateDue(),
     )
     this.#context = context
@@ -78,7 +78,7 @@ export class CohortCalculator extends PeriodicTask {
       .from(cohorts)
       .where(and(eq(cohorts.deleted, false), eq(cohorts.is_static, false)))
       .all()
-    return rows.flatMap((row) => (isDue(row, COUNTED_EVERY_MS, now_ms) ? row.id : []))
+    return rows.flatMap((row) => (isDue(row, BEHAVIORAL_EVERY_MS, now_ms) ? row.id : []))
   }
 
   /** The cohort with that id if it is due, with its conditions as they are now. */
@@ -86,7 +86,7 @@ export class CohortCalculator extends PeriodicTask {
     const its = and(eq(cohorts.id, id), eq(cohorts.deleted, false))
     const cohort = this.#context.control.select().from(cohorts).where(its).get()
     if (cohort === undefined) return null
-    const every_ms = hasBehavior(cohort.filters) ? COUNTED_EVERY_MS : CALCULATED_EVERY_MS
+    const every_ms = hasBehavior(cohort.filters) ? BEHAVIORAL_EVERY_MS : CALCULATED_EVERY_MS
     return isDue(cohort, every_ms, this.#context.now().getTime()) ? cohort : null
   }
 
@@ -100,7 +100,7 @@ export class CohortCalculator extends PeriodicTask {
     set({ is_calculating: true })
     const calculation = beginCalculation(control, cohort, now())
     try {
-      const count = await this.#compare(cohort, await this.#membershipOf(cohort, definitions))
+      const count = await this.#updateMembers(cohort, await this.#membershipOf(cohort, definitions))
       if (count === null) return
       endCalculation(control, calculation, { count, error: null }, now())
       set({
@@ -140,7 +140,7 @@ export class CohortCalculator extends PeriodicTask {
   }
 
   /** Tests all persons and writes the differences; null when it was interrupted. */
-  async #compare(
+  async #updateMembers(
     { id: cohort_id, project_id }: DueCohort,
     { definitions, isIn }: BehavioralMembership,
   ) {

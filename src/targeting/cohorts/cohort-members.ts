@@ -34,9 +34,9 @@ export async function addMembers(
   cohort: CohortRow,
   names: readonly string[],
 ): Promise<number> {
-  const found = await findPersonIds(context.persons, cohort.project_id, names)
-  await change(context, cohort, found, 'added')
-  return found.length
+  const ids = await findPersonIds(context.persons, cohort.project_id, names)
+  await changeMembers(context, cohort, ids, 'added')
+  return ids.length
 }
 
 /** Adds persons by the property `email`, ignoring case; returns how many were found. */
@@ -46,7 +46,7 @@ async function addMembersByEmail(
   emails: readonly string[],
 ): Promise<number> {
   const allowed = new Set(emails.map((email) => email.toLowerCase()))
-  const found: Uint8Array[] = []
+  const ids: Uint8Array[] = []
   let after: Uint8Array | null = null
   for (;;) {
     const slice: readonly ListedPerson[] = context.persons.listPersons(
@@ -56,24 +56,24 @@ async function addMembersByEmail(
     )
     for (const { id, properties } of slice) {
       const email = properties['email']
-      if (typeof email === 'string' && allowed.has(email.toLowerCase())) found.push(id)
+      if (typeof email === 'string' && allowed.has(email.toLowerCase())) ids.push(id)
     }
     after = slice.at(-1)?.id ?? null
     if (after === null) break
     await Bun.sleep(0)
   }
-  await change(context, cohort, found, 'added')
-  return found.length
+  await changeMembers(context, cohort, ids, 'added')
+  return ids.length
 }
 
 /** Adds the persons that a table names. */
-export function addNamed(
+export function addPersonList(
   context: MemberContext,
   cohort: CohortRow,
-  named: PersonList,
+  list: PersonList,
 ): Promise<number> {
-  const add = named.by === 'email' ? addMembersByEmail : addMembers
-  return add(context, cohort, named.names)
+  const add = list.by === 'email' ? addMembersByEmail : addMembers
+  return add(context, cohort, list.names)
 }
 
 /** Adds persons whose ids are known to exist. */
@@ -82,7 +82,7 @@ export function addMemberIds(
   cohort: CohortRow,
   ids: readonly Uint8Array[],
 ): Promise<void> {
-  return change(context, cohort, ids, 'added')
+  return changeMembers(context, cohort, ids, 'added')
 }
 
 /** Removes persons from a static cohort. */
@@ -91,8 +91,8 @@ export async function removeMembers(
   cohort: CohortRow,
   names: readonly string[],
 ): Promise<void> {
-  const found = await findPersonIds(context.persons, cohort.project_id, names)
-  await change(context, cohort, found, 'removed')
+  const ids = await findPersonIds(context.persons, cohort.project_id, names)
+  await changeMembers(context, cohort, ids, 'removed')
 }
 
 /**
@@ -126,7 +126,7 @@ export async function addMemberSlices(
   cohort: CohortRow,
   slices: AsyncIterable<readonly Uint8Array[]> | Iterable<readonly Uint8Array[]>,
 ): Promise<void> {
-  for await (const ids of slices) await send(context.rows, cohort, ids, 'added')
+  for await (const ids of slices) await sendChange(context.rows, cohort, ids, 'added')
   recount(context, cohort)
 }
 
@@ -168,14 +168,14 @@ async function findPersonIds(
   project_id: number,
   names: readonly string[],
 ): Promise<readonly Uint8Array[]> {
-  const found: Uint8Array[] = []
+  const ids: Uint8Array[] = []
   const slices = new Slices()
   for (const name of names) {
     if (slices.isOver()) await slices.end()
     const id = findPersonId(persons, project_id, name)
-    if (id !== null) found.push(id)
+    if (id !== null) ids.push(id)
   }
-  return found
+  return ids
 }
 
 function findPersonId(persons: PersonSource, project_id: number, name: string): Uint8Array | null {
@@ -188,19 +188,19 @@ function findPersonId(persons: PersonSource, project_id: number, name: string): 
 
 type Direction = 'added' | 'removed'
 
-async function change(
+async function changeMembers(
   context: MemberContext,
   cohort: CohortRow,
   ids: readonly Uint8Array[],
   direction: Direction,
 ): Promise<void> {
   for (let start = 0; start < ids.length; start += SLICE) {
-    await send(context.rows, cohort, ids.slice(start, start + SLICE), direction)
+    await sendChange(context.rows, cohort, ids.slice(start, start + SLICE), direction)
   }
   recount(context, cohort)
 }
 
-function send(
+function sendChange(
   rows: MemberWriter,
   { id: cohort_id, project_id }: CohortRow,
   ids: readonly Uint8Array[],

@@ -56,7 +56,7 @@ export function createCohort(
       'A static cohort is made of persons or a query. Duplicate a dynamic one with these filters.'
     throw refused(detail)
   }
-  if (!is_static) requireSound(editor, { id: NO_ID, filters })
+  if (!is_static) requireValid(editor, { id: NO_ID, filters })
   return editor.control.transaction((tx) => {
     const cohort = tx
       .insert(cohorts)
@@ -88,8 +88,8 @@ export function updateCohort(
   const filters = filtersOf(changes)
   const is_static = changes.is_static ?? before.is_static
   requireKind(before, is_static, filters)
-  const is_new = filters !== undefined && !is_static
-  if (is_new) requireSound(editor, { id: before.id, filters })
+  const has_new_filters = filters !== undefined && !is_static
+  if (has_new_filters) requireValid(editor, { id: before.id, filters })
   if (changes.deleted === true && !before.deleted) requireUnused(editor, before)
   return editor.control.transaction((tx) => {
     const cohort = tx
@@ -99,11 +99,11 @@ export function updateCohort(
         // Null clears it.
         description:
           changes.description === undefined ? before.description : (changes.description ?? ''),
-        filters: is_new ? (filters as Json) : before.filters,
+        filters: has_new_filters ? (filters as Json) : before.filters,
         query: is_static && changes.query ? (changes.query as Json) : before.query,
         is_static,
         deleted: changes.deleted ?? before.deleted,
-        version: before.version + (is_new ? 1 : 0),
+        version: before.version + (has_new_filters ? 1 : 0),
       })
       .where(eq(cohorts.id, before.id))
       .returning()
@@ -138,8 +138,8 @@ export async function readCohorts(
     .from(cohorts)
     .where(eq(id, sql.placeholder('id')))
     .prepare()
-  const wanted = among === null ? ids : ids.filter((row) => among.has(row.id))
-  const rows = await readOneByOne(wanted, (row) => one.get(row))
+  const ids_to_read = among === null ? ids : ids.filter((row) => among.has(row.id))
+  const rows = await readOneByOne(ids_to_read, (row) => one.get(row))
   return rows.filter((row) => !row.deleted)
 }
 
@@ -177,7 +177,7 @@ function hasConditions(filters: unknown): boolean {
 }
 
 /** Refuses filters that cannot be evaluated for a person. */
-function requireSound(
+function requireValid(
   { control, project, definitions }: TargetingEditor,
   cohort: { readonly id: number; readonly filters: unknown },
 ): void {
@@ -193,13 +193,14 @@ function requireSound(
   // The patterns of an existing cohort are counted among the project's already.
   const is_new = !definitions.cohorts.has(cohort.id)
   const instructions = is_new ? definitions.pattern_instructions : 0
-  const own = compileAmong(definitions.cohorts, draft, instructions)
-  if (own.kind === 'broken') throw refused(WORDS[own.code] ?? 'Filters are not valid.')
-  if (own.kind === 'tree') requireLeaves(own.root, definitions.cohorts)
+  const compiled = compileAmong(definitions.cohorts, draft, instructions)
+  if (compiled.kind === 'broken')
+    throw refused(FAILURE_DETAILS[compiled.code] ?? 'Filters are not valid.')
+  if (compiled.kind === 'tree') requireLeaves(compiled.root, definitions.cohorts)
 }
 
 /** The types of conditions in a cohort. */
-const LEAVES: ReadonlySet<unknown> = new Set([
+const CONDITION_TYPES: ReadonlySet<unknown> = new Set([
   'behavioral',
   'cohort',
   'person',
@@ -214,7 +215,7 @@ function behavioralActions(node: unknown): readonly number[] {
   if (!isObject(node)) return []
   if (Array.isArray(node['values'])) return node['values'].flatMap(behavioralActions)
   const type = node['type'] ?? 'person'
-  if (!LEAVES.has(type)) {
+  if (!CONDITION_TYPES.has(type)) {
     const detail = `Filters of type ${asText(type)} are not known.`
     throw new Refusal('invalid_value', detail, { attr: 'filters' })
   }
@@ -227,7 +228,7 @@ function behavioralActions(node: unknown): readonly number[] {
   }
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+const FAILURE_DETAILS: Readonly<Record<string, string>> = {
   cohort_cycle: 'Cohorts cannot reference other cohorts in a loop.',
   cohort_too_deep: 'Cohort filters are nested too deeply.',
   cohort_too_large: 'Cohort filters have too many conditions.',
@@ -264,8 +265,8 @@ function requireUnused(
   { id }: CohortRow,
 ): void {
   requireNoFlags(definitions, id)
-  const hidden: unknown = findProject(control, project.id)?.test_account_filters
-  if (Array.isArray(hidden) && hidden.some((filter) => refersTo(filter, id))) {
+  const test_filters: unknown = findProject(control, project.id)?.test_account_filters
+  if (Array.isArray(test_filters) && test_filters.some((filter) => refersTo(filter, id))) {
     throw inUse('the filter of internal and test users')
   }
   const users = definitions.stored.cohorts.filter(

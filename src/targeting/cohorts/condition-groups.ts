@@ -24,8 +24,8 @@ function propertiesOf(properties: unknown): object {
   if (!isObject(properties)) throw refusal()
   if (Array.isArray(properties['values'])) return properties
   if ('key' in properties && 'value' in properties) return { type: 'AND', values: [properties] }
-  const values = Object.entries(properties).map(([written, value]) => {
-    const [key = '', operator = 'exact'] = written.split('__', 2)
+  const values = Object.entries(properties).map(([name, value]) => {
+    const [key = '', operator = 'exact'] = name.split('__', 2)
     return { type: 'person', key, operator, value }
   })
   return { type: 'AND', values }

@@ -35,24 +35,24 @@ export async function readPeopleTable(text: string): Promise<PersonList> {
   const start = text.startsWith('\uFEFF') ? 1 : 0
   const table = new TableReader(text, start)
   const names: string[] = []
-  let named: NameColumn | null = null
+  let name_column: NameColumn | null = null
   const slices = new Slices()
   for (let row = table.nextRow(); row !== null; row = table.nextRow()) {
     if (slices.isOver()) await slices.end()
     if (row.every((cell) => cell.trim() === '')) continue
-    if (named === null) {
-      const found = nameColumnOf(row)
-      named = found ?? { by: 'id', column: 0 }
-      if (found !== null) continue
+    if (name_column === null) {
+      const by_head = nameColumnOf(row)
+      name_column = by_head ?? { by: 'id', column: 0 }
+      if (by_head !== null) continue
     }
-    const name = row[named.column]?.trim() ?? ''
+    const name = row[name_column.column]?.trim() ?? ''
     if (name !== '') names.push(name)
   }
-  if (named === null) throw refused('CSV file is empty.')
+  if (name_column === null) throw refused('CSV file is empty.')
   if (names.length === 0) {
     throw refused('CSV file has no person IDs, distinct IDs or email addresses.')
   }
-  return { by: named.by, names }
+  return { by: name_column.by, names }
 }
 
 /**

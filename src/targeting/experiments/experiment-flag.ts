@@ -54,26 +54,26 @@ export function syncExperimentFlag(
   now: Date,
 ): void {
   const filters = isObject(flag.filters) ? flag.filters : {}
-  const wanted = followExperiment(editor, filters, request)
+  const new_filters = followExperiment(editor, filters, request)
   const active = flag.active || request.is_on
   const ensure_experience_continuity =
     findContinuity(request.parameters) ?? flag.ensure_experience_continuity
-  const is_moved =
-    !Bun.deepEquals(filters, wanted) ||
+  const is_changed =
+    !Bun.deepEquals(filters, new_filters) ||
     ensure_experience_continuity !== flag.ensure_experience_continuity
-  if (!is_moved && active === flag.active) return
-  if (is_moved && isRunningElsewhere(editor.control, flag, id)) {
+  if (!is_changed && active === flag.active) return
+  if (is_changed && isRunningElsewhere(editor.control, flag, id)) {
     const detail = 'Another experiment is running on this feature flag: its variants have to stay.'
     throw refused(detail, 'parameters')
   }
-  const changes = { filters: wanted, active, ensure_experience_continuity }
+  const changes = { filters: new_filters, active, ensure_experience_continuity }
   explainFlagRefusal(() => updateFlag(editor, flag, changes, now))
 }
 
 /** Whether persons keep their variant when they log in, if parameters say so; null if not. */
 export function findContinuity(parameters: unknown): boolean | null {
-  const wanted = isObject(parameters) ? parameters['ensure_experience_continuity'] : null
-  return typeof wanted === 'boolean' ? wanted : null
+  const value = isObject(parameters) ? parameters['ensure_experience_continuity'] : null
+  return typeof value === 'boolean' ? value : null
 }
 
 /** Sets or removes a holdout's condition in a flag. */
@@ -134,20 +134,21 @@ export function shipVariant(
     return { ...variant, rollout_percentage: variant['key'] === variant_key ? 100 : 0 }
   })
   const groups = findSets(filters)
-  const everyone = { properties: [], rollout_percentage: 100, description: SHIPPED }
-  const wanted = {
+  const everyone = { properties: [], rollout_percentage: 100, description: SHIPPED_DESCRIPTION }
+  const new_filters = {
     ...filters,
     groups: to_everyone ? [everyone, ...groups] : groups,
     multivariate: { variants },
     holdout_groups: null,
   }
-  updateFlag(editor, flag, { filters: wanted }, now)
+  updateFlag(editor, flag, { filters: new_filters }, now)
 }
 
-const SHIPPED = 'Made when the experiment ended: everybody is shown the variant that was shipped.'
+const SHIPPED_DESCRIPTION =
+  'Made when the experiment ended: everybody is shown the variant that was shipped.'
 
 /** Refuses flags that an experiment cannot compare with: fewer than two variants, or no control. */
-export function requireFit(flag: Flag): void {
+export function requireExperimentVariants(flag: Flag): void {
   const keys = variantKeys(flag)
   const attr = 'feature_flag_key'
   if (keys.length < VARIANTS_MIN) {
@@ -201,9 +202,9 @@ export function explainFlagRefusal<Done>(run: () => Done): Done {
 
 /** A started experiment's variants may change their shares, not their keys. Refuses (`parameters`) others. */
 export function requireSameKeys(flag: Flag, parameters: unknown): void {
-  const wanted = variantsIn(parameters)
-  if (wanted === null) return
-  const keys = wanted.flatMap(keyOf).toSorted()
+  const variants = variantsIn(parameters)
+  if (variants === null) return
+  const keys = variants.flatMap(keyOf).toSorted()
   if (Bun.deepEquals(keys, [...variantKeys(flag)].toSorted())) return
   throw refused("Can't update feature_flag_variants on Experiment", 'parameters')
 }

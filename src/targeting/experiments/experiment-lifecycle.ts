@@ -3,7 +3,7 @@ import { Refusal } from '../../errors.ts'
 import { type Flag, getFlag, updateFlag } from '../flags/flag.ts'
 import type { TargetingEditor } from '../shared/editor.ts'
 import { type Experiment, type ExperimentChanges, updateExperiment } from './experiment.ts'
-import { requireFit, shipVariant } from './experiment-flag.ts'
+import { requireExperimentVariants, shipVariant } from './experiment-flag.ts'
 
 /** The state of an experiment; it is paused when it runs and its flag is off. */
 type ExperimentStatus = 'draft' | 'paused' | 'running' | 'stopped'
@@ -79,17 +79,17 @@ export function transitionExperiment(
   name: ExperimentTransitionName,
   now: Date,
 ): Experiment {
-  const turn: ExperimentTransition = TRANSITIONS[name]
+  const transition: ExperimentTransition = TRANSITIONS[name]
   const flag = getFlag(editor.control, editor.project.id, experiment.feature_flag_id)
-  requireNoFault(turn.fault({ experiment, flag }))
+  requireNoFault(transition.fault({ experiment, flag }))
   if (name === 'launch' && flag.deleted) {
     throw new Refusal('invalid_input', 'The feature flag of the experiment has been deleted.')
   }
-  if (name === 'launch') requireFit(flag)
+  if (name === 'launch') requireExperimentVariants(flag)
   return editor.control.transaction(() => {
-    const { flag_active: active } = turn
+    const { flag_active: active } = transition
     if (active !== undefined) updateFlag(editor, flag, { active }, now)
-    return updateExperiment(editor, experiment, turn.changes(now), now)
+    return updateExperiment(editor, experiment, transition.changes(now), now)
   })
 }
 
@@ -147,8 +147,8 @@ function faultOfEnding({ start_date, end_date }: Experiment): string | null {
   return end_date === null ? null : 'Experiment has already ended.'
 }
 
-function faultOfRunning({ experiment, flag }: ExperimentState, fault: string, wanted: boolean) {
-  return faultOfEnding(experiment) ?? (flag.active === wanted ? null : fault)
+function faultOfRunning({ experiment, flag }: ExperimentState, fault: string, active: boolean) {
+  return faultOfEnding(experiment) ?? (flag.active === active ? null : fault)
 }
 
 function requireNoFault(fault: string | null): void {

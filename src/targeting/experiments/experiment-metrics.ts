@@ -29,27 +29,26 @@ export type MetricLink = {
 export function setLinks(
   db: ControlDB,
   { id: experiment_id, project_id }: MeasuredExperiment,
-  wanted: readonly MetricLinkRequest[],
+  requests: readonly MetricLinkRequest[],
   now: Date,
 ): void {
-  const there = new Set(listSavedMetricIds(db, project_id))
-  const ids = wanted.map(({ id }) => id)
+  const project_metric_ids = new Set(listSavedMetricIds(db, project_id))
+  const ids = requests.map(({ id }) => id)
   const unique = new Set(ids)
-  if (unique.size < ids.length || ids.some((id) => !there.has(id))) {
+  if (unique.size < ids.length || ids.some((id) => !project_metric_ids.has(id))) {
     const detail = 'Saved metric does not exist or does not belong to this project'
     throw new Refusal('does_not_exist', detail, { attr: 'saved_metrics_ids' })
   }
-  const kept = new Map(readLinks(db, experiment_id).map((link) => [link.saved_metric_id, link]))
-  const gone = [...kept.values()].filter((link) => !unique.has(link.saved_metric_id))
+  const removed = readLinks(db, experiment_id).filter((link) => !unique.has(link.saved_metric_id))
   db.delete(experiment_metric_links)
     .where(
       inArray(
         experiment_metric_links.id,
-        gone.map(({ id }) => id),
+        removed.map(({ id }) => id),
       ),
     )
     .run()
-  for (const { id, metadata } of wanted) {
+  for (const { id, metadata } of requests) {
     const values = { experiment_id, saved_metric_id: id, metadata: metadata as Json }
     db.insert(experiment_metric_links)
       .values({ ...values, created_at: now })
@@ -116,12 +115,12 @@ export function orderOf(stored: unknown, metrics: unknown, shared: readonly Metr
   const present = [...own, ...shared.map(({ metric }) => metric.query)].flatMap(
     (query) => uuidOf(query) ?? [],
   )
-  const wanted: readonly unknown[] = Array.isArray(stored) ? stored : []
+  const stored_order: readonly unknown[] = Array.isArray(stored) ? stored : []
   // The first place of a uuid counts, so it is set last.
-  const places = new Map(wanted.map((uuid, place) => [uuid, place] as const).toReversed())
-  const kept = present.filter((uuid) => places.has(uuid))
-  const ordered = kept.toSorted((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0))
-  return [...new Set([...ordered, ...present])]
+  const places = new Map(stored_order.map((uuid, place) => [uuid, place] as const).toReversed())
+  const ordered = present.filter((uuid) => places.has(uuid))
+  const sorted = ordered.toSorted((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0))
+  return [...new Set([...sorted, ...present])]
 }
 
 /** Reads the links of one experiment. */

@@ -13,7 +13,7 @@ import {
   explainFlagRefusal,
   findContinuity,
   requireComparable,
-  requireFit,
+  requireExperimentVariants,
   requireHoldout,
   requireSameKeys,
   setHoldout,
@@ -53,29 +53,29 @@ export type ExperimentChanges = Partial<
  */
 export function createExperiment(
   editor: TargetingEditor,
-  wanted: ExperimentChanges & { readonly name: string; readonly feature_flag_key: string },
+  input: ExperimentChanges & { readonly name: string; readonly feature_flag_key: string },
   now: Date,
 ): Experiment {
   const { control, project, user_id } = editor
-  const { feature_flag_key, saved_metrics = [], moves_flag: _moves, ...rest } = wanted
+  const { feature_flag_key, saved_metrics = [], moves_flag: _moves, ...rest } = input
   const { own_parameters, flag_parameters, ...others } = rest
   const parameters = withParameters(others.parameters, own_parameters, flag_parameters)
   const members = parameters === undefined ? others : { ...others, parameters }
   const is_on = members.start_date instanceof Date
   return control.transaction(() => {
-    const present = findFlagByKey(control, project.id, feature_flag_key)
-    if (present !== null) requireFit(present)
-    if (present !== null && flag_parameters !== undefined) {
+    const existing_flag = findFlagByKey(control, project.id, feature_flag_key)
+    if (existing_flag !== null) requireExperimentVariants(existing_flag)
+    if (existing_flag !== null && flag_parameters !== undefined) {
       throw refused('The feature flag exists: it keeps its settings.', 'feature_flag')
     }
     const flag =
-      present ??
+      existing_flag ??
       explainFlagRefusal(() =>
         createFlag(
           editor,
           {
             key: feature_flag_key,
-            name: `Feature flag for experiment ${wanted.name}`,
+            name: `Feature flag for experiment ${input.name}`,
             filters: buildFlagFilters(editor, { ...members, is_on }),
             active: is_on,
             ensure_experience_continuity: findContinuity(members.parameters) ?? false,
@@ -85,9 +85,9 @@ export function createExperiment(
         ),
       )
 
-    if (present !== null && members.holdout_id !== undefined) {
-      requireHoldout(editor, present, members.holdout_id)
-      setHoldout(editor, present, members.holdout_id, now)
+    if (existing_flag !== null && members.holdout_id !== undefined) {
+      requireHoldout(editor, existing_flag, members.holdout_id)
+      setHoldout(editor, existing_flag, members.holdout_id, now)
     }
     const bare = control
       .insert(experiments)
@@ -119,15 +119,15 @@ export function updateExperiment(
   const { control, project } = editor
   const { saved_metrics, moves_flag = false, ...rest } = changes
   const { own_parameters, flag_parameters, ...members } = rest
-  const sent = withParameters(members.parameters, own_parameters, flag_parameters)
+  const sent_parameters = withParameters(members.parameters, own_parameters, flag_parameters)
   const flag = getFlag(control, project.id, before.feature_flag_id)
   const has_begun = before.start_date !== null
-  const begins = !has_begun && members.start_date instanceof Date
-  if (begins) requireFit(flag)
+  const is_starting = !has_begun && members.start_date instanceof Date
+  if (is_starting) requireExperimentVariants(flag)
   if (has_begun && !moves_flag && flag_parameters !== undefined) {
     throw refused('The experiment runs: send update_feature_flag_params too.', 'feature_flag')
   }
-  if (has_begun) requireSameKeys(flag, sent)
+  if (has_begun) requireSameKeys(flag, sent_parameters)
   if (has_begun && members.holdout_id !== undefined && members.holdout_id !== before.holdout_id) {
     throw refused("Can't update holdout on running Experiment", 'holdout_id')
   }
@@ -136,7 +136,7 @@ export function updateExperiment(
   }
   return control.transaction(() => {
     if (!has_begun || moves_flag) {
-      const request = { ...members, parameters: sent, is_on: begins }
+      const request = { ...members, parameters: sent_parameters, is_on: is_starting }
       syncExperimentFlag(editor, { id: before.id, flag }, request, now)
     }
     const shared_before = linkedMetrics(control, before)
@@ -144,11 +144,11 @@ export function updateExperiment(
     const stored = members.parameters ?? before.parameters
     const parameters = withParameters(stored, own_parameters, flag_parameters) ?? stored
     const changed = { ...before, ...members, parameters, updated_at: now }
-    if (sent !== undefined || members.stats_config !== undefined) {
+    if (sent_parameters !== undefined || members.stats_config !== undefined) {
       requireComparable(changed, getFlag(control, project.id, flag.id))
     }
-    const is_arranged = ORDERING_MEMBERS.some((name) => Object.hasOwn(changes, name))
-    const experiment = write(control, is_arranged ? orderMetrics(control, changed) : changed)
+    const needs_order = ORDERING_MEMBERS.some((name) => Object.hasOwn(changes, name))
+    const experiment = write(control, needs_order ? orderMetrics(control, changed) : changed)
     const edit = editOf(
       { ...before, saved_metrics: shared_before },
       { ...experiment, saved_metrics: linkedMetrics(control, experiment) },

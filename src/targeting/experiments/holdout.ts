@@ -20,18 +20,18 @@ type HoldoutChanges = {
 /** Creates a holdout. Refuses filters other than one set with a percentage. */
 export function createHoldout(
   editor: TargetingEditor,
-  wanted: HoldoutChanges & { readonly name: string; readonly filters: readonly unknown[] },
+  input: HoldoutChanges & { readonly name: string; readonly filters: readonly unknown[] },
   now: Date,
 ): ExperimentHoldout {
   const { control, project, user_id } = editor
-  requireSound(wanted.filters)
+  requireValid(input.filters)
   return control.transaction(() => {
     const bare = control
       .insert(experiment_holdouts)
       .values({
         project_id: project.id,
-        name: wanted.name,
-        description: wanted.description ?? null,
+        name: input.name,
+        description: input.description ?? null,
         filters: [],
         created_by: user_id,
         created_at: now,
@@ -39,20 +39,20 @@ export function createHoldout(
       })
       .returning()
       .get()
-    const holdout = write(control, bare, { ...bare, filters: withVariant(bare.id, wanted.filters) })
+    const holdout = write(control, bare, { ...bare, filters: withVariant(bare.id, input.filters) })
     recordEdit(control, editor, editOf(null, holdout), now)
     return holdout
   })
 }
 
-/** Changes a holdout. The caller must update the flags of its experiments: `listHeldFlags`. */
+/** Changes a holdout. The caller must update the flags of its experiments: `listFlagsWithHoldout`. */
 export function updateHoldout(
   editor: TargetingEditor,
   before: ExperimentHoldout,
   changes: HoldoutChanges,
   now: Date,
 ): ExperimentHoldout {
-  if (changes.filters !== undefined) requireSound(changes.filters)
+  if (changes.filters !== undefined) requireValid(changes.filters)
   const { control } = editor
   return control.transaction(() => {
     const holdout = write(control, before, {
@@ -81,7 +81,7 @@ export function removeHoldout(
 }
 
 /** Lists the flags of the experiments that use a holdout. */
-export function listHeldFlags(db: ControlDB, holdout_id: number): readonly number[] {
+export function listFlagsWithHoldout(db: ControlDB, holdout_id: number): readonly number[] {
   const its = and(eq(experiments.holdout_id, holdout_id), eq(experiments.deleted, false))
   return db
     .select()
@@ -135,7 +135,7 @@ function withVariant(id: number, filters: readonly unknown[]): Json {
   return filters.map((set) => ({ ...(set as object), variant: `holdout-${id}` })) as Json
 }
 
-function requireSound(filters: readonly unknown[]): void {
+function requireValid(filters: readonly unknown[]): void {
   const [set] = filters
   const percentage = isObject(set) ? set['rollout_percentage'] : null
   const is_share = typeof percentage === 'number' && percentage >= 0 && percentage <= 100

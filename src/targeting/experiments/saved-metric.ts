@@ -21,20 +21,20 @@ type SavedMetricChanges = {
 /** Creates a metric with a new uuid. Refuses a taken name. */
 export function createSavedMetric(
   editor: TargetingEditor,
-  wanted: SavedMetricChanges & { readonly name: string; readonly query: object },
+  input: SavedMetricChanges & { readonly name: string; readonly query: object },
   now: Date,
 ): SavedMetric {
   const { control, project, user_id } = editor
-  requireFreeName(control, project.id, wanted.name, null)
+  requireFreeName(control, project.id, input.name, null)
   return control.transaction((tx) => {
     const metric = tx
       .insert(experiment_saved_metrics)
       .values({
         project_id: project.id,
-        name: wanted.name,
-        description: wanted.description ?? null,
-        query: withUuid(wanted.query, crypto.randomUUID()),
-        tags: [...(wanted.tags ?? [])],
+        name: input.name,
+        description: input.description ?? null,
+        query: withUuid(input.query, crypto.randomUUID()),
+        tags: [...(input.tags ?? [])],
         created_by: user_id,
         created_at: now,
         updated_at: now,
@@ -56,7 +56,7 @@ export function updateSavedMetric(
   const { control, project } = editor
   const name = changes.name ?? before.name
   requireFreeName(control, project.id, name, before.id)
-  const query = changes.query === undefined ? before.query : keptUuid(before, changes.query)
+  const query = changes.query === undefined ? before.query : keepUuid(before, changes.query)
   return control.transaction((tx) => {
     const metric = tx
       .update(experiment_saved_metrics)
@@ -118,7 +118,7 @@ export function withUuid(query: object, uuid: string): Json {
   return { ...query, uuid }
 }
 
-function keptUuid(before: SavedMetric, query: object): Json {
+function keepUuid(before: SavedMetric, query: object): Json {
   const uuid = uuidOf(before.query) ?? crypto.randomUUID()
   const present = uuidOf(query)
   if (present === null || present === uuid) return withUuid(query, uuid)

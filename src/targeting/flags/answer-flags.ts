@@ -48,7 +48,7 @@ type StoredFlagInputs = {
   readonly unknown: UnknownToEdge | undefined
 }
 
-const NOTHING: StoredFlagInputs = {
+const NO_STORED_INPUTS: StoredFlagInputs = {
   person: null,
   groups: {},
   overrides: new Map(),
@@ -130,23 +130,22 @@ function readStored(
   const { project_id, inputs } = flags
   try {
     const groups_needed = groupsNeeded(flags, query)
+    const distinct_id = needsPerson(flags, query) ? identifierOf(query.distinct_id) : null
     const unknown = persons.unknownOf?.(project_id, {
-      distinct_id: personNeeded(flags, query),
+      distinct_id,
       anon_distinct_id: inputs.has_continuity ? query.anon_distinct_id : null,
       groups: groups_needed,
     })
-    const person = needsPerson(flags, query)
-      ? persons.findPerson(project_id, identifierOf(query.distinct_id))
-      : null
+    const person = distinct_id === null ? null : persons.findPerson(project_id, distinct_id)
     const groups = readGroups(persons, flags, groups_needed)
     // An edge that knows one of two persons must not decide for both.
     const { overrides, to_store } =
       !inputs.has_continuity || unknown?.overrides
-        ? NOTHING
+        ? NO_STORED_INPUTS
         : readContinuity(persons, flags, query, person)
     return { person, groups, overrides, to_store, fault: null, unknown }
   } catch (fault) {
-    return { ...NOTHING, fault }
+    return { ...NO_STORED_INPUTS, fault }
   }
 }
 
@@ -159,11 +158,6 @@ function needsPerson({ inputs }: ProjectFlags, query: FlagQuery): boolean {
   if (!isObject(person_properties)) return inputs.person_keys.length > 0
   for (const key of inputs.person_keys) if (!Object.hasOwn(person_properties, key)) return true
   return false
-}
-
-/** The id of the person whose stored properties are needed; null if the request has all properties that are read. */
-function personNeeded(flags: ProjectFlags, query: FlagQuery): string | null {
-  return needsPerson(flags, query) ? identifierOf(query.distinct_id) : null
 }
 
 const NO_GROUPS: FactsNeeded['groups'] = []
@@ -187,15 +181,15 @@ function readGroups(
   { definitions, project_id }: ProjectFlags,
   needed: FactsNeeded['groups'],
 ): Readonly<Record<string, FlagProperties>> {
-  if (needed.length === 0) return NOTHING.groups
+  if (needed.length === 0) return NO_STORED_INPUTS.groups
   // Without a prototype, so that a group type named `__proto__` is a key like any other.
-  const found: Record<string, FlagProperties> = Object.create(null)
+  const by_type: Record<string, FlagProperties> = Object.create(null)
   for (const { group_type_index, group_key } of needed) {
     const type = definitions.group_types[group_type_index]
     const properties = persons.findGroup(project_id, group_type_index, group_key)
-    if (type && properties !== null) found[type] = properties
+    if (type && properties !== null) by_type[type] = properties
   }
-  return found
+  return by_type
 }
 
 function readContinuity(
@@ -206,9 +200,9 @@ function readContinuity(
 ): Pick<StoredFlagInputs, 'overrides' | 'to_store'> {
   const anon = query.anon_distinct_id
   const other = anon === null ? null : persons.findPerson(project_id, anon)
-  const found = new Map<string, PersonRead>()
-  for (const one of [person, other]) if (one !== null) found.set(one.id.toHex(), one)
-  const owners = [...found].map(([person_id, { id }]) => ({
+  const persons_by_id = new Map<string, PersonRead>()
+  for (const one of [person, other]) if (one !== null) persons_by_id.set(one.id.toHex(), one)
+  const owners = [...persons_by_id].map(([person_id, { id }]) => ({
     person_id,
     overrides: persons.overridesOf(project_id, id),
   }))

@@ -4,7 +4,6 @@ import { Refusal } from '../../errors.ts'
 import type { CompiledFlags } from '../../flags/definition.ts'
 import type { StoredFlag } from '../../flags/definition-types.ts'
 import { evaluateFlags } from '../../flags/evaluate.ts'
-import { type FlagProperties } from '../../flags/operators/value.ts'
 import type { FlagPerson } from '../../flags/subject.ts'
 import { isObject } from '../../json.ts'
 import { Slices } from '../../threads/slices.ts'
@@ -34,7 +33,7 @@ export async function blastRadius(
     : countGroups(persons, flags, definitions, group_type_index)
 }
 
-/** Refuses filters on anything but the counted type of groups; other flags may be asked, as when flags are evaluated. */
+/** Refuses filters on anything but the counted type of groups; filters on other flags are allowed, as when flags are evaluated. */
 function requireGroupFilters(properties: readonly unknown[], index: number): void {
   const is_sound = properties.every((filter) => {
     if (!isObject(filter) || filter['type'] === 'flag' || filter['key'] === '$group_key')
@@ -138,7 +137,7 @@ function isReached(definitions: CompiledFlags, person: FlagPerson): boolean {
 function flagPerson(stored: Partial<FlagPerson> & { readonly distinct_id: string }): FlagPerson {
   return {
     device_id: null,
-    person_properties: NOTHING,
+    person_properties: {},
     group_properties: {},
     groups: {},
     overrides: new Map(),
@@ -147,5 +146,3 @@ function flagPerson(stored: Partial<FlagPerson> & { readonly distinct_id: string
     ...stored,
   }
 }
-
-const NOTHING: FlagProperties = {}

@@ -95,8 +95,8 @@ function evaluateSet(
   const matched =
     result?.reason.code === 'condition_match' && result.reason.condition_index === index
   // Sets after the deciding one were not reached.
-  const decided = result?.enabled === true ? (result.reason.condition_index ?? -1) : Infinity
-  const rollout_excluded = properties_matched && !matched && index < decided
+  const deciding_index = result?.enabled === true ? (result.reason.condition_index ?? -1) : Infinity
+  const rollout_excluded = properties_matched && !matched && index < deciding_index
   return {
     index,
     matched,
@@ -126,7 +126,7 @@ function evaluateFilter(
   subject: Subject,
 ): EvaluatedProperty {
   const raw = isObject(stored) ? stored : {}
-  const tried = tryToMatch(filter, subject)
+  const outcome = tryToMatch(filter, subject)
   const actual_value = actualValue(filter, subject)
   const shown = actual_value === null ? 'nothing' : asText(actual_value)
   return {
@@ -135,11 +135,11 @@ function evaluateFilter(
     value: raw['value'] ?? null,
     type: asText(raw['type'] ?? 'person'),
     actual_value,
-    matched: tried === true,
+    matched: outcome === true,
     explanation:
-      typeof tried === 'string'
-        ? tried
-        : `${tried ? 'Holds' : 'Does not hold'}: the value is ${shown}`,
+      typeof outcome === 'string'
+        ? outcome
+        : `${outcome ? 'Holds' : 'Does not hold'}: the value is ${shown}`,
   }
 }
 

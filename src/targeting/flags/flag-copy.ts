@@ -39,12 +39,12 @@ export function copyFlag(context: FlagCopyContext, flag: Flag): Flag {
   listCopiedCohorts(context.control, flag)
   const active = flag.active && context.is_disabled !== true
   const filters = targetFilters({ ...context, from: project_id, copied: new Map() }, flag, 0)
-  const wanted = { name, filters, active, ensure_experience_continuity, bucketing_identifier }
+  const changes = { name, filters, active, ensure_experience_continuity, bucketing_identifier }
   const { editor, control, now } = context
-  const there = findFlagByKey(control, editor().project.id, flag.key)
-  return there === null
-    ? createFlag(editor(), { ...wanted, key: flag.key }, now)
-    : updateFlag(editor(), there, wanted, now)
+  const existing = findFlagByKey(control, editor().project.id, flag.key)
+  return existing === null
+    ? createFlag(editor(), { ...changes, key: flag.key }, now)
+    : updateFlag(editor(), existing, changes, now)
 }
 
 /** Lists the cohorts that a flag depends on, each once. Refuses a flag with dependencies that cannot be copied. */
@@ -52,9 +52,9 @@ export function listCopiedCohorts(
   control: ControlDB,
   { project_id, filters }: Flag,
 ): readonly CohortRow[] {
-  const found: CohortRow[] = []
-  requirePortable({ control, project_id, seen: new Map(), found }, filters, 0)
-  return found
+  const copied: CohortRow[] = []
+  requirePortable({ control, project_id, seen: new Map(), cohorts: copied }, filters, 0)
+  return copied
 }
 
 /** The state of one copy. */
@@ -99,10 +99,10 @@ function targetCohortId(copying: FlagCopyState, id: number, depth: number): numb
     eq(cohorts.name, cohort.name ?? ''),
     eq(cohorts.deleted, false),
   )
-  const there = control.select({ id: cohorts.id }).from(cohorts).where(its).get()
-  const id_there = there?.id ?? makeCohort(copying, cohort, depth)
-  copied.set(`cohort ${id}`, id_there)
-  return id_there
+  const existing = control.select({ id: cohorts.id }).from(cohorts).where(its).get()
+  const target_id = existing?.id ?? makeCohort(copying, cohort, depth)
+  copied.set(`cohort ${id}`, target_id)
+  return target_id
 }
 
 /** The editor is created last, so that its definitions include the cohorts that this one uses. */
@@ -121,10 +121,10 @@ function targetFlagId(copying: FlagCopyState, reference: string, depth: number):
   const stored = copied.get(`flag ${reference}`)
   if (stored !== undefined) return stored
   const flag = referredFlag(control, from, reference)
-  const there = findFlagByKey(control, editor().project.id, flag.key)
-  const id_there = there?.id ?? makeFlag(copying, flag, depth)
-  copied.set(`flag ${reference}`, id_there)
-  return id_there
+  const existing = findFlagByKey(control, editor().project.id, flag.key)
+  const target_id = existing?.id ?? makeFlag(copying, flag, depth)
+  copied.set(`flag ${reference}`, target_id)
+  return target_id
 }
 
 function makeFlag(copying: FlagCopyState, flag: Flag, depth: number): number {
@@ -139,16 +139,16 @@ function referredFlag(control: ControlDB, project_id: number, reference: string)
 }
 
 /** A depth-first walk over a flag's dependencies. */
-type Walk = {
+type DependencyWalk = {
   readonly control: ControlDB
   readonly project_id: number
   /** Visited cohorts and flags, by kind and id: 'open' on the current path, 'done' after their subtree. */
   readonly seen: Map<string, 'done' | 'open'>
-  readonly found: CohortRow[]
+  readonly cohorts: CohortRow[]
 }
 
 /** Checks all dependencies, each once, before any is created. */
-function requirePortable(walk: Walk, filters: unknown, depth: number): void {
+function requirePortable(walk: DependencyWalk, filters: unknown, depth: number): void {
   const { control, project_id } = walk
   if (depth > DEPTH_MAX) throw nestedTooDeeply()
   translate(filters, (filter) => {
@@ -166,7 +166,7 @@ function requirePortable(walk: Walk, filters: unknown, depth: number): void {
         if (cohort.is_static) {
           throw refused(`The list of people ${JSON.stringify(cohort.name)} cannot be copied.`)
         }
-        walk.found.push(cohort)
+        walk.cohorts.push(cohort)
         requirePortable(walk, cohort.filters, depth + 1)
       })
     }
@@ -174,7 +174,7 @@ function requirePortable(walk: Walk, filters: unknown, depth: number): void {
   })
 }
 
-function requireOnce({ seen }: Walk, name: string, look: () => void): void {
+function requireOnce({ seen }: DependencyWalk, name: string, visit: () => void): void {
   const state = seen.get(name)
   if (state === 'done') return
   // A cycle; the depth limit alone would also end it, but later.
@@ -183,7 +183,7 @@ function requireOnce({ seen }: Walk, name: string, look: () => void): void {
     throw refused(`The flag depends on more than ${DEPENDENCIES_MAX} cohorts and flags.`)
   }
   seen.set(name, 'open')
-  look()
+  visit()
   seen.set(name, 'done')
 }
 

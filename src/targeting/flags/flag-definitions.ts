@@ -60,8 +60,8 @@ export type DefinitionSources = {
 /** Caches compiled definitions by project, and projects by token; at most one commit out of date. */
 export class FlagDefinitions {
   readonly #sources: DefinitionSources
-  readonly #known = new ClockCache<CachedFlags>(PROJECTS_CACHED_MAX)
-  readonly #remembered = new ResultCache()
+  readonly #projects = new ClockCache<CachedFlags>(PROJECTS_CACHED_MAX)
+  readonly #result_cache = new ResultCache()
   /** Compilations under way, by project. */
   readonly #compiling = new Map<number, RunningCompilation>()
   readonly #tokens = new ClockCache<Project>(TOKENS_CACHED_MAX)
@@ -95,16 +95,16 @@ export class FlagDefinitions {
   flagsOf(project_id: number, group_types: readonly string[] = []): ProjectFlags {
     const key = String(project_id)
     const checked = this.#sources.watch.version()
-    const stored = this.#known.get(key)
-    if (stored?.checked === checked) return this.#withGroupTypes(stored, group_types)
+    const cached = this.#projects.get(key)
+    if (cached?.checked === checked) return this.#withGroupTypes(cached, group_types)
     const version = this.#versionOf(project_id)
-    if (stored?.version === version) {
-      stored.checked = checked
-      return this.#withGroupTypes(stored, group_types)
+    if (cached?.version === version) {
+      cached.checked = checked
+      return this.#withGroupTypes(cached, group_types)
     }
     const types = this.#sources.persons.listGroupTypes(project_id)
     const flags = this.#compile(project_id, types)
-    this.#known.set(key, { flags, version, checked })
+    this.#projects.set(key, { flags, version, checked })
     return flags
   }
 
@@ -113,8 +113,8 @@ export class FlagDefinitions {
    * from the cached flags is not cached.
    */
   uncommittedFlagsOf(project_id: number): ProjectFlags {
-    const stored = this.#known.get(String(project_id))
-    if (stored?.version === this.#versionOf(project_id)) return stored.flags
+    const cached = this.#projects.get(String(project_id))
+    if (cached?.version === this.#versionOf(project_id)) return cached.flags
     return this.#compile(project_id, this.#sources.persons.listGroupTypes(project_id))
   }
 
@@ -126,11 +126,11 @@ export class FlagDefinitions {
     project_id: number,
     group_types: readonly string[] = [],
   ): ProjectFlags | Promise<ProjectFlags> {
-    const stored = this.#known.get(String(project_id))
+    const cached = this.#projects.get(String(project_id))
     const checked = this.#sources.watch.version()
     const is_current =
-      (stored?.checked === checked || stored?.version === this.#versionOf(project_id)) &&
-      this.#newGroupTypes(stored.flags, group_types) === null
+      (cached?.checked === checked || cached?.version === this.#versionOf(project_id)) &&
+      this.#newGroupTypes(cached.flags, group_types) === null
     const is_quick = is_current || (!this.#compiling.has(project_id) && this.#isSmall(project_id))
     if (is_quick) return this.flagsOf(project_id, group_types)
     return this.#compileSlowly(project_id)
@@ -138,11 +138,11 @@ export class FlagDefinitions {
 
   /** Runs one compilation of a project at a time; each waiting caller gets one that began after its request. */
   async #compileSlowly(project_id: number): Promise<ProjectFlags> {
-    const wanted = this.#versionOf(project_id)
+    const version = this.#versionOf(project_id)
     for (;;) {
-      const under_way = this.#compiling.get(project_id) ?? this.#beginCompiling(project_id)
-      const flags = await under_way.flags
-      if (under_way.version >= wanted) return flags
+      const compilation = this.#compiling.get(project_id) ?? this.#beginCompiling(project_id)
+      const flags = await compilation.flags
+      if (compilation.version >= version) return flags
     }
   }
 
@@ -150,19 +150,19 @@ export class FlagDefinitions {
     const version = this.#versionOf(project_id)
     const flags = this.#compileInSlices(project_id)
       .then((compiled) => {
-        this.#known.set(String(project_id), { flags: compiled, version, checked: UNCHECKED })
+        this.#projects.set(String(project_id), { flags: compiled, version, checked: UNCHECKED })
         return compiled
       })
       .finally(() => this.#compiling.delete(project_id))
-    const compiling = { version, flags }
-    this.#compiling.set(project_id, compiling)
-    return compiling
+    const compilation = { version, flags }
+    this.#compiling.set(project_id, compilation)
+    return compilation
   }
 
   async #compileInSlices(project_id: number): Promise<ProjectFlags> {
     const group_types = this.#sources.persons.listGroupTypes(project_id)
     const stored = { ...(await this.#readInSlices(project_id)), group_types }
-    const definitions = await compileInSlices(stored, this.#remembered)
+    const definitions = await compileInSlices(stored, this.#result_cache)
     return { project_id, definitions, inputs: inputsOf(definitions), group_types }
   }
 
@@ -203,33 +203,33 @@ export class FlagDefinitions {
     )
   }
 
-  #withGroupTypes(stored: CachedFlags, wanted: readonly string[]): ProjectFlags {
+  #withGroupTypes(stored: CachedFlags, names: readonly string[]): ProjectFlags {
     const { flags } = stored
-    const types = this.#newGroupTypes(flags, wanted)
+    const types = this.#newGroupTypes(flags, names)
     if (types === null) return flags
     const newer = this.#compile(flags.project_id, types)
-    this.#known.set(String(flags.project_id), { ...stored, flags: newer })
+    this.#projects.set(String(flags.project_id), { ...stored, flags: newer })
     return newer
   }
 
-  /** The project's group types, when flags lack one of the wanted ones that has become known; else null. */
+  /** The project's group types, when flags lack one of these names that events have created since; else null. */
   #newGroupTypes(
     { project_id, group_types, definitions }: ProjectFlags,
-    wanted: readonly string[],
+    names: readonly string[],
   ): readonly GroupType[] | null {
-    if (wanted.length === 0 || group_types.length >= GROUP_TYPES_MAX) return null
-    if (wanted.every((name) => definitions.group_types.includes(name))) return null
+    if (names.length === 0 || group_types.length >= GROUP_TYPES_MAX) return null
+    if (names.every((name) => definitions.group_types.includes(name))) return null
     const types = this.#sources.persons.listGroupTypes(project_id)
     return types.length === group_types.length ? null : types
   }
 
   #compile(project_id: number, group_types: readonly GroupType[]): ProjectFlags {
-    const stored = this.#stored(project_id, group_types)
-    const definitions = compileDefinitions(stored, this.#remembered)
+    const stored = this.#readStored(project_id, group_types)
+    const definitions = compileDefinitions(stored, this.#result_cache)
     return { project_id, definitions, inputs: inputsOf(definitions), group_types }
   }
 
-  #stored(project_id: number, group_types: readonly GroupType[]) {
+  #readStored(project_id: number, group_types: readonly GroupType[]) {
     const { control } = this.#sources
     return {
       flags: listStoredFlags(control, project_id),

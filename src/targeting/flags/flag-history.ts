@@ -26,14 +26,14 @@ export function flagAt(db: ControlDB, flag: Flag, version: number): FlagVersion 
     item_id: String(flag.id),
   } as const
   const past = listPast(db, item, Math.min(back, VERSIONS_BACK_MAX) + 1)
-  const made = past[back]
-  if (made === undefined) {
+  const creation = past[back]
+  if (creation === undefined) {
     throw notFound(`The activity log does not reach back to version ${version}.`)
   }
   if (past.slice(0, back).some(({ changes }) => changes.some(isShortened))) {
     throw notFound(`The activity log does not keep all of version ${version}.`)
   }
-  const undone = past.slice(0, back).reduce<Flag>(
+  const earlier = past.slice(0, back).reduce<Flag>(
     (later, { changes }) => ({
       ...later,
       ...Object.fromEntries(changes.map(({ field, before }) => [field, before])),
@@ -41,10 +41,10 @@ export function flagAt(db: ControlDB, flag: Flag, version: number): FlagVersion 
     flag,
   )
   return {
-    flag: { ...undone, version },
+    flag: { ...earlier, version },
     is_historical: back > 0,
-    version_timestamp: made.created_at,
-    modified_by: made.user_id,
+    version_timestamp: creation.created_at,
+    modified_by: creation.user_id,
   }
 }
 

@@ -42,17 +42,17 @@ export async function readLinks(
     by_flag.set(flag_id, links)
     return links
   }
-  for (const { id, feature_flag_id } of await experimentsOf(db, project_id)) {
+  for (const { id, feature_flag_id } of await readExperimentLinks(db, project_id)) {
     linksOf(feature_flag_id).experiment_set.push(id)
   }
-  for (const row of await surveysOf(db, project_id)) {
+  for (const row of await readSurveyLinks(db, project_id)) {
     const { id, name, linked_flag_id } = row
     if (linked_flag_id !== null) linksOf(linked_flag_id).surveys.push({ id, name })
     for (const flag_id of [row.targeting_flag_id, row.internal_targeting_flag_id]) {
       if (flag_id !== null) linksOf(flag_id).is_of_survey = true
     }
   }
-  for (const { id, name, stage, feature_flag_id } of await featuresOf(db, project_id)) {
+  for (const { id, name, stage, feature_flag_id } of await readFeatureLinks(db, project_id)) {
     if (feature_flag_id !== null) linksOf(feature_flag_id).features.push({ id, name, stage })
   }
   return (flag_id) => by_flag.get(flag_id) ?? NO_LINKS
@@ -60,7 +60,7 @@ export async function readLinks(
 
 type LinkedExperiment = Pick<typeof experiments.$inferSelect, 'feature_flag_id' | 'id'>
 
-function experimentsOf(db: ControlDB, project_id: number) {
+function readExperimentLinks(db: ControlDB, project_id: number) {
   const present = and(eq(experiments.project_id, project_id), eq(experiments.deleted, false))
   const { id, feature_flag_id } = experiments
   return readPages<LinkedExperiment>(
@@ -82,7 +82,7 @@ type LinkedSurvey = Pick<
 >
 
 /** In the order of their names, which are unique in a project and indexed. */
-function surveysOf(db: ControlDB, project_id: number) {
+function readSurveyLinks(db: ControlDB, project_id: number) {
   const { id, name, linked_flag_id, targeting_flag_id, internal_targeting_flag_id } = surveys
   return readPages<LinkedSurvey>(
     (last) =>
@@ -104,7 +104,7 @@ type LinkedFeature = Pick<
   'feature_flag_id' | 'id' | 'name' | 'stage'
 >
 
-function featuresOf(db: ControlDB, project_id: number) {
+function readFeatureLinks(db: ControlDB, project_id: number) {
   const { id, name, stage, feature_flag_id } = early_access_features
   return readPages<LinkedFeature>(
     (last) =>

@@ -19,7 +19,7 @@ type FlagScheduleContext = {
   readonly now: () => Date
 }
 
-const LOOKED_EVERY_MS = 15_000
+const ROUND_MS = 15_000
 /** A bug may pass, so it is retried; a refusal is not. */
 const TRIES_MAX = 5
 
@@ -30,7 +30,7 @@ export class FlagSchedule extends PeriodicTask {
   constructor(context: FlagScheduleContext) {
     const { log } = context
     const failure = 'planned changes of flags cannot be looked at'
-    super({ every_ms: LOOKED_EVERY_MS, failure, log }, () => this.#applyDue())
+    super({ every_ms: ROUND_MS, failure, log }, () => this.#applyDue())
     this.#context = context
   }
 
@@ -62,7 +62,7 @@ export class FlagSchedule extends PeriodicTask {
 
   async #tryOne(id: number, now: Date): Promise<void> {
     const change = this.#find(id)
-    // Somebody may have deleted it meanwhile.
+    // It may have been deleted meanwhile.
     if (change === undefined) return
     try {
       await this.#apply(change, now)

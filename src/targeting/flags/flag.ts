@@ -42,11 +42,11 @@ const NO_ID = -1
 /** Creates a flag. Refuses a taken key and filters that cannot be evaluated. */
 export function createFlag(
   editor: TargetingEditor,
-  wanted: FlagChanges & { readonly key: string },
+  input: FlagChanges & { readonly key: string },
   now: Date,
 ): Flag {
   const { user_id, project } = editor
-  const percentage = wanted.rollout_percentage ?? null
+  const percentage = input.rollout_percentage ?? null
   const draft: FlagDraft = {
     id: null,
     project_id: project.id,
@@ -67,15 +67,15 @@ export function createFlag(
     tags: [],
     creation_context: 'feature_flags',
     archived: false,
-    ...fieldsOf(wanted),
-    key: wanted.key,
+    ...fieldsOf(input),
+    key: input.key,
     version: 1,
     created_by: user_id,
     last_modified_by: user_id,
     created_at: now,
     updated_at: now,
   }
-  requireSound(editor, draft)
+  requireValid(editor, draft)
   const { id: _none, ...values } = draft
   return editor.control.transaction((tx) => {
     const flag = tx.insert(feature_flags).values(values).returning().get()
@@ -96,8 +96,8 @@ export function updateFlag(
   // An edit without changes makes no version.
   if (Bun.deepEquals(changed, before)) return before
   if (changed.deleted && !before.deleted) requireUnused(editor, before)
-  const is_judged = changes.filters !== undefined || changed.key !== before.key || before.deleted
-  if (is_judged && !changed.deleted) requireSound(editor, changed)
+  const needs_check = changes.filters !== undefined || changed.key !== before.key || before.deleted
+  if (needs_check && !changed.deleted) requireValid(editor, changed)
   return editor.control.transaction((tx) => {
     const flag = tx
       .update(feature_flags)
@@ -177,8 +177,8 @@ export async function readFlags(
     .from(feature_flags)
     .where(eq(id, sql.placeholder('id')))
     .prepare()
-  const wanted = among === null ? ids : ids.filter((row) => among.has(row.id))
-  const flags = await readOneByOne(wanted, (row) => one.get(row))
+  const ids_to_read = among === null ? ids : ids.filter((row) => among.has(row.id))
+  const flags = await readOneByOne(ids_to_read, (row) => one.get(row))
   return flags.filter((flag) => !flag.deleted)
 }
 
@@ -235,7 +235,7 @@ function fieldsOf(changes: FlagChanges): Partial<Flag> {
   return filters === undefined ? named : { ...named, filters: normalizeFilters(filters) as Json }
 }
 
-function requireSound(editor: TargetingEditor, draft: FlagDraft): void {
+function requireValid(editor: TargetingEditor, draft: FlagDraft): void {
   const stored = storedFlag({ ...draft, id: draft.id ?? NO_ID })
   const fault = findFlagFault(stored, editor.definitions)
   if (fault !== null) throw new Refusal(fault.code, fault.detail, { attr: fault.attr })

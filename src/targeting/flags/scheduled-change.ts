@@ -41,7 +41,7 @@ const OPERATIONS: Readonly<Record<string, ScheduledOperation>> = {
     const before = isObject(filters) ? filters : {}
     // An invalid definition is replaced.
     const groups = [...findSets(before), ...sets]
-    return { filters: { ...before, ...partsOf(value, before), groups } }
+    return { filters: { ...before, ...addedParts(value, before), groups } }
   },
   update_variants: ({ filters }, value) => {
     const variants: unknown = isObject(value) ? value['variants'] : null
@@ -60,8 +60,8 @@ const ONCE_ONLY: ReadonlySet<string> = new Set(['add_release_condition'])
 /** Returns the changes that a payload makes to a flag in its present state. Refuses unknown payloads. */
 export function scheduledChanges(payload: unknown, flag: Pick<Flag, 'filters'>): FlagChanges {
   const operation: unknown = isObject(payload) ? payload['operation'] : null
-  const stored = typeof operation === 'string' && Object.hasOwn(OPERATIONS, operation)
-  const change = stored ? OPERATIONS[operation] : undefined
+  const is_operation = typeof operation === 'string' && Object.hasOwn(OPERATIONS, operation)
+  const change = is_operation ? OPERATIONS[operation] : undefined
   if (change === undefined || !isObject(payload)) {
     const names = Object.keys(OPERATIONS).join(', ')
     throw refused('payload', `The payload needs an operation, one of: ${names}.`)
@@ -73,17 +73,17 @@ export function scheduledChanges(payload: unknown, flag: Pick<Flag, 'filters'>):
 export function scheduleChange(
   editor: TargetingEditor & { readonly timezone: string },
   flag: Flag,
-  wanted: ScheduleChanges & { readonly scheduled_at: Date; readonly payload: unknown },
+  input: ScheduleChanges & { readonly scheduled_at: Date; readonly payload: unknown },
   now: Date,
 ): ScheduledChange {
   const { control, project, user_id, timezone } = editor
-  const { recurrence_interval = null, cron_expression = null, end_date = null } = wanted
+  const { recurrence_interval = null, cron_expression = null, end_date = null } = input
   const draft = {
     project_id: project.id,
     flag_id: flag.id,
-    payload: wanted.payload as Json,
-    scheduled_at: wanted.scheduled_at,
-    is_recurring: wanted.is_recurring ?? false,
+    payload: input.payload as Json,
+    scheduled_at: input.scheduled_at,
+    is_recurring: input.is_recurring ?? false,
     recurrence_interval,
     cron_expression,
     end_date,
@@ -95,7 +95,7 @@ export function scheduleChange(
   if (flag.deleted) throw refused('record_id', 'The feature flag has been deleted.')
   scheduledChanges(draft.payload, flag)
   requireTimes(draft)
-  if (!draft.is_recurring && comesBack(draft)) {
+  if (!draft.is_recurring && hasRecurrence(draft)) {
     const attr = cron_expression === null ? 'recurrence_interval' : 'cron_expression'
     throw refused(attr, `Cannot set ${attr} when is_recurring is false for new schedules.`)
   }
@@ -142,7 +142,7 @@ export function deleteSchedule(
 }
 
 /** Returns the project's scheduled change with this id. Refuses when there is none. */
-export function getPlan(db: ControlDB, project_id: number, id: number): ScheduledChange {
+export function getScheduledChange(db: ControlDB, project_id: number, id: number): ScheduledChange {
   const its = and(eq(scheduled_changes.project_id, project_id), eq(scheduled_changes.id, id))
   const change = db.select().from(scheduled_changes).where(its).get()
   if (change === undefined) throw new Refusal('not_found', 'Not found.')
@@ -153,7 +153,7 @@ export function getPlan(db: ControlDB, project_id: number, id: number): Schedule
  * Reads a project's scheduled changes, executed ones included, newest first, of one flag if it is given; one by one in
  * slices of the event loop.
  */
-export async function readPlans(
+export async function readScheduledChanges(
   db: ControlDB,
   project_id: number,
   flag_id: number | null,
@@ -173,7 +173,10 @@ export async function readPlans(
 }
 
 /** Lists a flag's scheduled changes that are still to come, oldest first. */
-export function listWaiting(db: ControlDB, { project_id, id }: Flag): readonly ScheduledChange[] {
+export function listPendingChanges(
+  db: ControlDB,
+  { project_id, id }: Flag,
+): readonly ScheduledChange[] {
   const { flag_id, executed_at } = scheduled_changes
   const its = and(eq(scheduled_changes.project_id, project_id), eq(flag_id, id))
   return db
@@ -189,7 +192,7 @@ export function listWaiting(db: ControlDB, { project_id, id }: Flag): readonly S
 export function isPaused(
   change: Pick<ScheduledChange, 'cron_expression' | 'is_recurring' | 'recurrence_interval'>,
 ): boolean {
-  return !change.is_recurring && comesBack(change)
+  return !change.is_recurring && hasRecurrence(change)
 }
 
 type ScheduleTimes = Pick<
@@ -203,7 +206,7 @@ type ScheduleTimes = Pick<
   | 'timezone'
 >
 
-function comesBack({
+function hasRecurrence({
   recurrence_interval,
   cron_expression,
 }: Pick<ScheduledChange, 'cron_expression' | 'recurrence_interval'>): boolean {
@@ -216,7 +219,7 @@ function requireTimes(draft: ScheduleTimes): void {
     const detail = 'Cannot set both cron_expression and recurrence_interval. Use one or the other.'
     throw refused('cron_expression', detail)
   }
-  if (is_recurring && !comesBack(draft)) {
+  if (is_recurring && !hasRecurrence(draft)) {
     const detail =
       'Either recurrence_interval or cron_expression is required when is_recurring is true.'
     throw refused('recurrence_interval', detail)
@@ -249,7 +252,7 @@ function requireCron(text: string, { scheduled_at, timezone }: ScheduleTimes): v
 }
 
 /** Returns the variants and payloads that come with a condition set; existing ones stay. */
-function partsOf(
+function addedParts(
   value: Readonly<Record<string, unknown>>,
   before: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {

@@ -87,7 +87,7 @@ type TargetingEdit<Item> = {
 }
 
 /** Members that change with every edit and are not logged. */
-const UNREMARKABLE: ReadonlySet<string> = new Set([
+const UNLOGGED_MEMBERS: ReadonlySet<string> = new Set([
   'version',
   'updated_at',
   'last_modified_by',
@@ -175,10 +175,10 @@ function isDeleted(item: object | null): boolean {
 export function recordRemoval(
   db: Pick<ControlDB, 'insert'>,
   editor: TargetingEditor,
-  gone: Pick<TargetingEdit<object>, 'scope' | 'item_id' | 'name'> & { readonly item?: object },
+  removal: Pick<TargetingEdit<object>, 'scope' | 'item_id' | 'name'> & { readonly item?: object },
   now: Date,
 ): void {
-  requireEdit(editor.rights, { scope: gone.scope, item: gone.item ?? gone })
+  requireEdit(editor.rights, { scope: removal.scope, item: removal.item ?? removal })
   editor.expectChange()
   recordActivity(
     db,
@@ -186,10 +186,10 @@ export function recordRemoval(
       organization_id: editor.project.organization_id,
       project_id: editor.project.id,
       user_id: editor.user_id,
-      scope: gone.scope,
-      item_id: String(gone.item_id),
+      scope: removal.scope,
+      item_id: String(removal.item_id),
       activity: 'deleted',
-      name: gone.name,
+      name: removal.name,
       changes: [],
     },
     now,
@@ -198,6 +198,6 @@ export function recordRemoval(
 
 function changesOf(scope: ActivityScope, before: object, after: object): readonly ActivityChange[] {
   return changesBetween(scope, { ...before }, { ...after }).filter(
-    ({ field }) => !UNREMARKABLE.has(field),
+    ({ field }) => !UNLOGGED_MEMBERS.has(field),
   )
 }

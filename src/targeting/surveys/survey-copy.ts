@@ -14,7 +14,7 @@ export function copySurvey(editor: TargetingEditor, survey: Survey, now: Date): 
   const { iteration_count, iteration_frequency_days, enable_partial_responses } = survey
   const stamp = now.toISOString().slice(0, 19).replace('T', ' ')
   const questions = Array.isArray(survey.questions) ? survey.questions : []
-  const bare = questions.map((question) => {
+  const without_ids = questions.map((question) => {
     if (!isObject(question)) return question
     const { id: _own, ...rest } = question
     return rest
@@ -22,7 +22,7 @@ export function copySurvey(editor: TargetingEditor, survey: Survey, now: Date): 
   const conditions = isObject(survey.conditions)
     ? Object.entries(survey.conditions).filter(([name]) => !OWN_CONDITIONS.has(name))
     : null
-  const wanted = {
+  const input = {
     name: `${survey.name} (duplicated at ${stamp})`,
     description,
     type,
@@ -33,8 +33,8 @@ export function copySurvey(editor: TargetingEditor, survey: Survey, now: Date): 
     iteration_count,
     iteration_frequency_days,
     enable_partial_responses,
-    questions: storedQuestions(bare),
+    questions: storedQuestions(without_ids),
     conditions: conditions && (Object.fromEntries(conditions) as Json),
   }
-  return createSurvey(editor, wanted, now)
+  return createSurvey(editor, input, now)
 }

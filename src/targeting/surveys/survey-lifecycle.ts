@@ -21,9 +21,9 @@ type SurveyLifecycleContext = {
   readonly queryEvents: QueryEvents
 }
 
-const LOOKED_EVERY_MS = 60_000
+const ROUND_MS = 60_000
 
-const ANSWERS = `
+const COUNT_RESPONSES = `
 select count()
 from events
 where event = 'survey sent' and properties.$survey_id = {survey} and timestamp >= toDateTime({from})`
@@ -34,14 +34,12 @@ export class SurveyLifecycle extends PeriodicTask {
 
   constructor(context: SurveyLifecycleContext) {
     const { log } = context
-    super({ every_ms: LOOKED_EVERY_MS, failure: 'surveys cannot be checked', log }, () =>
-      this.#lookAfterAll(),
-    )
+    super({ every_ms: ROUND_MS, failure: 'surveys cannot be checked', log }, () => this.#checkAll())
     this.#context = context
   }
 
   /** Brings every survey to its state at this time. */
-  async #lookAfterAll(): Promise<void> {
+  async #checkAll(): Promise<void> {
     for (const { id, project_id } of this.#listRunning()) {
       if (!this.is_open) return
       const survey = findSurvey(this.#context.control, project_id, id)
@@ -52,13 +50,13 @@ export class SurveyLifecycle extends PeriodicTask {
 
   async #tryOne(survey: Survey): Promise<void> {
     try {
-      await this.#lookAfter(survey)
+      await this.#checkOne(survey)
     } catch (err) {
       this.#context.log.error({ err, survey_id: survey.id }, 'a survey cannot be checked')
     }
   }
 
-  async #lookAfter(survey: Survey): Promise<void> {
+  async #checkOne(survey: Survey): Promise<void> {
     const now = this.#context.now()
     const { id, project_id, start_date, responses_limit } = survey
     if (iterationAt(survey, now) !== survey.current_iteration) {
@@ -66,7 +64,7 @@ export class SurveyLifecycle extends PeriodicTask {
     }
     if (responses_limit === null || responses_limit <= 0 || start_date === null) return
     const values = { survey: id, from: start_date.toISOString() }
-    const [row] = await this.#context.queryEvents(project_id, ANSWERS, values)
+    const [row] = await this.#context.queryEvents(project_id, COUNT_RESPONSES, values)
     if (Number(row?.[0] ?? 0) < responses_limit) return
     // With another limit or start it is counted again, in the next round.
     const isCounted = (present: Survey): boolean =>

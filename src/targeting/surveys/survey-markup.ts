@@ -8,22 +8,25 @@ const ELEMENTS =
   'small span strike strong sub summary sup table tbody td th thead time tr tt u ul var wbr'
 
 /** Elements that are removed with their content: it is no text of the page, or means something else outside of them. */
-const WHOLE =
+const REMOVED_ELEMENTS =
   'script style iframe math noembed noframes noscript object plaintext svg template textarea title xmp'
 
-const EVERYWHERE: readonly string[] = ['style', 'lang', 'title', 'width', 'height']
+const COMMON_ATTRIBUTES: readonly string[] = ['style', 'lang', 'title', 'width', 'height']
 
-const ATTRIBUTES: ReadonlyMap<string, readonly string[]> = new Map([
+const OWN_ATTRIBUTES: ReadonlyMap<string, readonly string[]> = new Map([
   ['a', ['href', 'hreflang', 'target']],
   ['img', ['src', 'alt']],
 ])
 
 const OPTIONS = {
   whiteList: Object.fromEntries(
-    ELEMENTS.split(' ').map((name) => [name, [...EVERYWHERE, ...(ATTRIBUTES.get(name) ?? [])]]),
+    ELEMENTS.split(' ').map((name) => [
+      name,
+      [...COMMON_ATTRIBUTES, ...(OWN_ATTRIBUTES.get(name) ?? [])],
+    ]),
   ),
   stripIgnoreTag: true,
-  stripIgnoreTagBody: WHOLE.split(' '),
+  stripIgnoreTagBody: REMOVED_ELEMENTS.split(' '),
 }
 
 /** A `<` that begins no tag, as in "1 < 2"; browsers show it. */

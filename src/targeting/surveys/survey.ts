@@ -9,7 +9,7 @@ import { projects } from '../../projects/tables.ts'
 import type { ControlDB } from '../../storage/control/control-db.ts'
 import { DAY_MS } from '../../time.ts'
 import { createFlag, type Flag, getFlag, removeFlag, updateFlag } from '../flags/flag.ts'
-import { variantsOf } from '../flags/staleness.ts'
+import { variantsOf } from '../flags/flag-status.ts'
 import { recordEdit, recordRemoval, type TargetingEditor } from '../shared/editor.ts'
 import { uniqueKey } from '../shared/unique-key.ts'
 import { surveys } from '../tables.ts'
@@ -55,16 +55,16 @@ export type SurveyChanges = Partial<
 /** Creates a survey, with a flag that excludes persons who answered or dismissed it. */
 export function createSurvey(
   editor: TargetingEditor,
-  wanted: SurveyChanges & { readonly name: string; readonly type: string },
+  input: SurveyChanges & { readonly name: string; readonly type: string },
   now: Date,
 ): Survey {
   const { control, project, user_id } = editor
-  requireFreeName(control, project.id, wanted.name, null)
-  requireOneOrder(wanted.questions, wanted.appearance)
-  requireLinkedVariant(editor, wanted.conditions, wanted.linked_flag_id ?? null)
+  requireFreeName(control, project.id, input.name, null)
+  requireOneOrder(input.questions, input.appearance)
+  requireLinkedVariant(editor, input.conditions, input.linked_flag_id ?? null)
   const id = Bun.randomUUIDv7()
   return control.transaction(() => {
-    const { targeting_flag_filters: _filters, remove_targeting_flag: _remove, ...members } = wanted
+    const { targeting_flag_filters: _filters, remove_targeting_flag: _remove, ...members } = input
     const draft = {
       ...members,
       id,
@@ -74,7 +74,7 @@ export function createSurvey(
       updated_at: now,
     }
     const bare = control.insert(surveys).values(draft).returning().get()
-    const survey = syncFlags(editor, withIterations(bare, now), wanted, now)
+    const survey = syncFlags(editor, withIterations(bare, now), input, now)
     recordEdit(control, editor, editOf(null, survey), now)
     followSurveys(editor)
     return survey
@@ -193,12 +193,12 @@ export function iterationAt(survey: Survey, now: Date): number | null {
 /** A recurring survey has a start date per iteration; the present iteration is the latest that has begun. */
 function withIterations(survey: Survey, now: Date): Survey {
   const starts = startsOf(survey)
-  const turn = iterationAt(survey, now)
+  const iteration = iterationAt(survey, now)
   return {
     ...survey,
     iteration_start_dates: starts && starts.map((start) => start.toISOString()),
-    current_iteration: turn,
-    current_iteration_start_date: (turn === null ? null : starts?.[turn - 1]) ?? null,
+    current_iteration: iteration,
+    current_iteration_start_date: (iteration === null ? null : starts?.[iteration - 1]) ?? null,
   }
 }
 
@@ -309,14 +309,15 @@ function syncInternalFlag(editor: TargetingEditor, survey: Survey, now: Date): n
  * its `seenSurveyWaitPeriodInDays`: clients know about their own device only, if they heed it at all.
  */
 function internalFilters({ id, current_iteration, conditions }: Survey): object {
-  const turn = current_iteration === null ? '' : `/${current_iteration}`
+  const suffix = current_iteration === null ? '' : `/${current_iteration}`
   const unanswered = ['dismissed', 'responded'].map((what) =>
-    isNotSet(`$survey_${what}/${id}${turn}`),
+    isNotSet(`$survey_${what}/${id}${suffix}`),
   )
   const days = isObject(conditions) ? Number(conditions['seenSurveyWaitPeriodInDays']) : 0
   const value = `${Math.min(days, WAIT_DAYS_MAX)}d`
-  const rested = { ...isNotSet(LAST_SEEN), operator: 'is_date_before', value }
-  const waits = Number.isSafeInteger(days) && days > 0 ? [[isNotSet(LAST_SEEN)], [rested]] : [[]]
+  const seen_long_ago = { ...isNotSet(LAST_SEEN), operator: 'is_date_before', value }
+  const waits =
+    Number.isSafeInteger(days) && days > 0 ? [[isNotSet(LAST_SEEN)], [seen_long_ago]] : [[]]
   return {
     groups: waits.map((wait) => ({
       variant: '',

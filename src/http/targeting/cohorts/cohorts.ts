@@ -24,7 +24,7 @@ import { listCalculations } from '../../../targeting/cohorts/cohort-history.ts'
 import {
   addMemberIds,
   addMembers,
-  addNamed,
+  addPersonList,
   copyMembers,
   type MemberContext,
   readMembers,
@@ -246,7 +246,7 @@ async function addLists(
   lists: readonly PersonList[],
 ): Promise<void> {
   if (!cohort.is_static) return
-  for (const list of lists) await addNamed(membersOf(app), cohort, list)
+  for (const list of lists) await addPersonList(membersOf(app), cohort, list)
 }
 
 function requireNames(names: readonly string[], attr: string): void {

@@ -11,7 +11,7 @@ import {
   createHoldout,
   type ExperimentHoldout,
   getHoldout,
-  listHeldFlags,
+  listFlagsWithHoldout,
   listHoldoutIds,
   removeHoldout,
   updateHoldout,
@@ -56,7 +56,7 @@ export const HOLDOUT_ROUTES = resource({
       const now = app.now()
       return app.control.transaction(() => {
         const changed = updateHoldout(editor, before, body, now)
-        updateFlags(editor, listHeldFlags(app.control, before.id), changed.id, now)
+        updateFlags(editor, listFlagsWithHoldout(app.control, before.id), changed.id, now)
         return changed
       })
     },
@@ -67,7 +67,7 @@ export const HOLDOUT_ROUTES = resource({
       const editor = targetingEditor(app, project, caller)
       const now = app.now()
       app.control.transaction(() => {
-        const flag_ids = listHeldFlags(app.control, holdout.id)
+        const flag_ids = listFlagsWithHoldout(app.control, holdout.id)
         removeHoldout(editor, holdout, now)
         updateFlags(editor, flag_ids, null, now)
       })

@@ -25,7 +25,7 @@ import {
 } from '../../../targeting/flags/flag.ts'
 import { createFlagCohort } from '../../../targeting/flags/flag-cohort.ts'
 import { readLinks } from '../../../targeting/flags/flag-links.ts'
-import { rolloutOf, statusOf } from '../../../targeting/flags/staleness.ts'
+import { rolloutOf, statusOf } from '../../../targeting/flags/flag-status.ts'
 import { writeArray } from '../../../threads/sliced-json.ts'
 import { queryOf } from '../../addresses.ts'
 import { answerBytes, answerJson, JSON_HEADERS } from '../../answers/answers.ts'

@@ -22,7 +22,7 @@ import {
   updateFlag,
 } from '../../../targeting/flags/flag.ts'
 import { readLinks } from '../../../targeting/flags/flag-links.ts'
-import { rolloutOf } from '../../../targeting/flags/staleness.ts'
+import { rolloutOf } from '../../../targeting/flags/flag-status.ts'
 import type { TargetingEditor } from '../../../targeting/shared/editor.ts'
 import { mapInSlices, readOneByOne } from '../../../threads/sliced-json.ts'
 import { queryOf } from '../../addresses.ts'

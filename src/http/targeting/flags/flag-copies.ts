@@ -6,7 +6,7 @@ import { hasRight, requireRight, rightsAt, rightsIn } from '../../../projects/ri
 import type { Project } from '../../../projects/settings/project.ts'
 import { type Flag, findFlagByKey } from '../../../targeting/flags/flag.ts'
 import { copyFlag, listCopiedCohorts } from '../../../targeting/flags/flag-copy.ts'
-import { listWaiting, scheduleChange } from '../../../targeting/flags/scheduled-change.ts'
+import { listPendingChanges, scheduleChange } from '../../../targeting/flags/scheduled-change.ts'
 import type { TargetingEditor } from '../../../targeting/shared/editor.ts'
 import { requireShownBehaviors } from '../../analytics/queries/hidden-tables.ts'
 import { answerJson } from '../../answers/answers.ts'
@@ -117,7 +117,7 @@ function copyTo(app: AppContext, caller: Caller, flag: Flag, request: CopyTarget
   // With all that the flag depends on, or nothing.
   return control.transaction(() => {
     const copy = copyFlag({ control, editor, now, is_disabled }, flag)
-    const plans = request.copy_schedule === true ? listWaiting(control, flag) : []
+    const plans = request.copy_schedule === true ? listPendingChanges(control, flag) : []
     for (const plan of plans)
       scheduleChange({ ...editor(), timezone: project.timezone }, copy, plan, now)
     return copy

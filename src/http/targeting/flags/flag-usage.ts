@@ -1,5 +1,5 @@
 /** The last use of each flag, by the `$feature_flag_called` events of SDKs. */
-import { USAGE_DAYS } from '../../../targeting/flags/staleness.ts'
+import { USAGE_DAYS } from '../../../targeting/flags/flag-status.ts'
 import { type EventListCall, queryEvents } from '../../analytics/queries/event-queries.ts'
 import type { AppContext } from '../../app-context.ts'
 

@@ -11,8 +11,8 @@ import { getNamed, Refusal } from '../../../errors.ts'
 import { type Flag, getFlag } from '../../../targeting/flags/flag.ts'
 import {
   deleteSchedule,
-  getPlan,
-  readPlans,
+  getScheduledChange,
+  readScheduledChanges,
   type ScheduleChanges,
   type ScheduledChange,
   scheduleChange,
@@ -46,7 +46,8 @@ export const SCHEDULED_CHANGE_ROUTES = [
       const record_id = queryValue(request, 'record_id')
       const model = queryValue(request, 'model_name') ?? MODEL
       const flag_id = record_id === null || record_id === '' ? null : numberOf(record_id)
-      const plans = model === MODEL ? await readPlans(app.control, project.id, flag_id) : []
+      const plans =
+        model === MODEL ? await readScheduledChanges(app.control, project.id, flag_id) : []
       const nameAuthor = authorFinder(app)
       return answerPage(request, app.publicUrl(), plans, (one) => onWire(one, nameAuthor))
     },
@@ -76,7 +77,7 @@ export const SCHEDULED_CHANGE_ROUTES = [
     summary: 'Read a scheduled change of a flag.',
     answers: { 200: ScheduledChangeAnswer },
     answer: (app, { params, project }) => {
-      const plan = getPlan(app.control, project.id, parseNumberId(params))
+      const plan = getScheduledChange(app.control, project.id, parseNumberId(params))
       return answerJson(onWire(plan, authorFinder(app)))
     },
   }),
@@ -89,7 +90,7 @@ export const SCHEDULED_CHANGE_ROUTES = [
     body: CHANGE,
     answers: { 200: ScheduledChangeAnswer },
     answer: (app, { body, params, project, caller }) => {
-      const before = getPlan(app.control, project.id, parseNumberId(params))
+      const before = getScheduledChange(app.control, project.id, parseNumberId(params))
       if (body.record_id !== undefined && String(body.record_id) !== String(before.flag_id)) {
         const detail = 'Cannot change the target record of an existing scheduled change.'
         throw new Refusal('invalid_input', detail, { attr: 'record_id' })
@@ -106,7 +107,7 @@ export const SCHEDULED_CHANGE_ROUTES = [
     summary: 'Cancel a scheduled change.',
     answers: { 204: null },
     answer: (app, { params, project }) => {
-      deleteSchedule(app, getPlan(app.control, project.id, parseNumberId(params)))
+      deleteSchedule(app, getScheduledChange(app.control, project.id, parseNumberId(params)))
       return new Response(null, { status: 204 })
     },
   }),

@@ -1,4 +1,4 @@
-/** Status of a flag: whether it is in use, and whether all persons get the same value. */
+/** The status of a flag: whether it is in use, and whether all persons get the same value. */
 import { findSets } from '../../flags/plan.ts'
 import { isObject } from '../../json.ts'
 import { DAY_MS } from '../../time.ts'
@@ -73,16 +73,18 @@ function constantOf(filters: unknown): ConstantRollout | null {
     isObject(filters['holdout']) ||
     [filters['super_groups'], filters['holdout_groups']].some((part) => listOf(part).length > 0)
   if (is_special) return null
-  const full = sets.findIndex(isForAll)
-  if (full < 0) return null
+  const full_index = sets.findIndex(isForAll)
+  if (full_index < 0) return null
   const variants = variantsOf(filters)
   if (variants.length === 0) {
     return { variant: null, reason: 'This boolean flag will always evaluate to "true"' }
   }
-  const whole = variants.find((variant) => variant['rollout_percentage'] === 100)?.['key']
+  const full_variant = variants.find((variant) => variant['rollout_percentage'] === 100)?.['key']
   // Sets before the one for all persons may assign other variants.
-  const given = new Set(sets.slice(0, full + 1).map((set) => set['variant'] || whole))
-  const [variant, ...others] = given
+  const used_variants = new Set(
+    sets.slice(0, full_index + 1).map((set) => set['variant'] || full_variant),
+  )
+  const [variant, ...others] = used_variants
   if (typeof variant !== 'string' || others.length > 0) return null
   return { variant, reason: `This flag will always use the variant "${variant}"` }
 }
