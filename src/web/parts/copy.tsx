@@ -47,7 +47,7 @@ type CopyButtonProps = {
   readonly look?: ButtonLook
 }
 
-const SAID_MS = 2000
+const COPIED_MS = 2000
 
 /** A button that copies and says so; when nothing can be copied it shows the text, selected. */
 export function CopyButton({ text, label, is_named = false, look }: CopyButtonProps): VNode {
@@ -55,7 +55,7 @@ export function CopyButton({ text, label, is_named = false, look }: CopyButtonPr
   const [shown_text, setShownText] = useState<string | null>(null)
   useEffect(() => {
     if (!is_copied) return undefined
-    const timer = setTimeout(() => setCopied(false), SAID_MS)
+    const timer = setTimeout(() => setCopied(false), COPIED_MS)
     return () => clearTimeout(timer)
   }, [is_copied])
   const copy = async (): Promise<void> => {
@@ -64,15 +64,20 @@ export function CopyButton({ text, label, is_named = false, look }: CopyButtonPr
     else setShownText(value)
   }
   const icon = is_copied ? 'check' : 'copy'
-  const now = is_copied ? 'Copied' : label
+  const button_label = is_copied ? 'Copied' : label
   return (
     <>
       {is_named ? (
         <Button icon={icon} look={look ?? 'plain'} onClick={() => void copy()}>
-          {now}
+          {button_label}
         </Button>
       ) : (
-        <IconButton icon={icon} label={now} look={look ?? 'quiet'} onClick={() => void copy()} />
+        <IconButton
+          icon={icon}
+          label={button_label}
+          look={look ?? 'quiet'}
+          onClick={() => void copy()}
+        />
       )}
       <span role="status" class="unseen">
         {is_copied && 'Copied'}

@@ -41,16 +41,20 @@ export function formatDuration(seconds: number | null | undefined): string {
   if (seconds < 10) return `${FRACTION.format(Math.round(seconds * 10) / 10)}s`
   const whole = Math.round(seconds)
   if (whole < MINUTE_S) return `${whole}s`
-  if (whole < HOUR_S) return pair(whole, [MINUTE_S, 'm'], [1, 's'])
-  if (whole < DAY_S) return pair(whole, [HOUR_S, 'h'], [MINUTE_S, 'm'])
-  return pair(whole, [DAY_S, 'd'], [HOUR_S, 'h'])
+  if (whole < HOUR_S) return formatTwoUnits(whole, [MINUTE_S, 'm'], [1, 's'])
+  if (whole < DAY_S) return formatTwoUnits(whole, [HOUR_S, 'h'], [MINUTE_S, 'm'])
+  return formatTwoUnits(whole, [DAY_S, 'd'], [HOUR_S, 'h'])
 }
 
 const NO_BREAK_SPACE = '\u00a0'
 
 type UnitOf = readonly [seconds: number, name: string]
 
-function pair(seconds: number, [large, name]: UnitOf, [small, small_name]: UnitOf): string {
+function formatTwoUnits(
+  seconds: number,
+  [large, name]: UnitOf,
+  [small, small_name]: UnitOf,
+): string {
   const rest = Math.floor((seconds % large) / small)
   const first = `${Math.floor(seconds / large)}${name}`
   return rest === 0 ? first : `${first}${NO_BREAK_SPACE}${rest}${small_name}`
@@ -168,13 +172,13 @@ export function formatAgo(iso: string, at: Date = now()): string {
   const seconds = distance_s > 0 && distance_s < AHEAD_S ? 0 : distance_s
   if (Number.isNaN(seconds)) return iso
   const size = Math.abs(seconds)
-  // Half a unit more, then cut: rounded.
-  const more = seconds > 0 ? 0.5 : 0
-  const [, step, unit] = AGO_STEPS.find(([limit, step_s]) => size + more * step_s < limit) ?? [
+  // Half a unit more, then truncated, rounds.
+  const rounding = seconds > 0 ? 0.5 : 0
+  const [, step, unit] = AGO_STEPS.find(([limit, step_s]) => size + rounding * step_s < limit) ?? [
     0,
     1,
     'second' as const,
   ]
   const format = unit === 'month' || unit === 'year' ? LONG_AGO : AGO
-  return format.format(Math.trunc(seconds / step + more), unit)
+  return format.format(Math.trunc(seconds / step + rounding), unit)
 }

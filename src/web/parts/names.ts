@@ -92,8 +92,8 @@ export function propertyTitle(name: string): string {
   if (title !== undefined || !name.startsWith(INITIAL)) return title ?? name
   // Of a person's first visit; `$initial_utm_source` is that of `utm_source`.
   const rest = name.slice(INITIAL.length)
-  const later = titleIn(`$${rest}`) ?? titleIn(rest)
-  return later === undefined ? name : `First ${beginSmall(later)}`
+  const plain_title = titleIn(`$${rest}`) ?? titleIn(rest)
+  return plain_title === undefined ? name : `First ${lowerFirst(plain_title)}`
 }
 
 const INITIAL = '$initial_'
@@ -102,7 +102,7 @@ const titleIn = (name: string): string | undefined =>
   Object.hasOwn(PROPERTIES, name) ? PROPERTIES[name] : undefined
 
 /** `Browser` → `browser`; `URL` stays. */
-const beginSmall = (title: string): string =>
+const lowerFirst = (title: string): string =>
   title.replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase())
 
 /** SESSION_PROPERTIES: the properties of an event's session that filters and breakdowns offer. */

@@ -40,14 +40,14 @@ async function probe(): Promise<void> {
   outage?.resolve()
   outage = null
   const has_changed = await isOutdated()
-  showToast(has_changed ? UPDATED : { text: 'The server answers again.' })
+  showToast(has_changed ? UPDATE_TOAST : { text: 'The server answers again.' })
   await queryClient.refetchQueries({
     predicate: ({ state }) => state.status === 'error' || state.error !== null,
   })
 }
 
-/** Only offered: something may be half typed. */
-const UPDATED = {
+/** A reload is only offered: something may be half typed. */
+const UPDATE_TOAST = {
   text: 'The server was updated. Reload to see the new version; what you see stays until then.',
   action: { text: 'Reload', run: () => location.reload() },
   is_lasting: true,

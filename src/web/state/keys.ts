@@ -18,8 +18,8 @@ export type KeyBinding = {
 const SEQUENCE_MS = 1200
 
 let bindings: readonly KeyBinding[] = []
-let typed: readonly string[] = []
-let typed_at = 0
+let typed_keys: readonly string[] = []
+let typed_at_ms = 0
 
 /** Adds shortcuts while the calling component is on the page. */
 export function useKeys(own: readonly KeyBinding[]): void {
@@ -64,10 +64,10 @@ function onKeyDown(event: KeyboardEvent): void {
   if (has_mod) return runBinding(event, `mod+${event.key.toLowerCase()}`)
   if (!hasLetterKeys() || event.key.length !== 1 || isTyping(event.target)) return
   const now = performance.now()
-  const before = now - typed_at < SEQUENCE_MS ? typed : []
-  typed = [...before, event.key].slice(-2)
-  typed_at = now
-  runBinding(event, typed.join(' '), event.key)
+  const before = now - typed_at_ms < SEQUENCE_MS ? typed_keys : []
+  typed_keys = [...before, event.key].slice(-2)
+  typed_at_ms = now
+  runBinding(event, typed_keys.join(' '), event.key)
 }
 
 /** Runs the binding of a sequence, or of its last key alone. */
@@ -77,7 +77,7 @@ function runBinding(event: KeyboardEvent, ...names: readonly string[]): void {
     if (binding === undefined) continue
     if (!binding.is_global && document.querySelector('dialog[open]') !== null) return
     event.preventDefault()
-    typed = []
+    typed_keys = []
     binding.run()
     return
   }

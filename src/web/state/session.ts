@@ -59,21 +59,21 @@ export async function refreshSession(): Promise<void> {
   await queryClient.invalidateQueries({ queryKey: SESSION_KEY })
 }
 
-/** Refusals that may come from a project that was deleted, or a right that was taken away, are looked into this often. */
-const LOOK_PAUSE_MS = 5000
+/** The least time between two checks after refusals, which a deleted project or a lost right may have caused. */
+const CHECK_PAUSE_MS = 5000
 
 /**
- * A session that has ended shows itself as a 401 of any other call, or in another tab, a project that is gone as a 404
- * or 403: the page then asks again.
+ * Asks for the session again when it may have changed: after a 401 of any other call, after a message of another tab,
+ * and after a 403 or 404, the answers about a project that is gone.
  */
 export function watchSession(): void {
-  let looked_ms = Number.NEGATIVE_INFINITY
+  let checked_at_ms = Number.NEGATIVE_INFINITY
   onApiError(({ code, status }) => {
     // A wrong password is a 401 too, with another code.
     if (code === 'not_authenticated') void refreshSession()
     if (status !== 403 && status !== 404) return
-    if (performance.now() - looked_ms < LOOK_PAUSE_MS) return
-    looked_ms = performance.now()
+    if (performance.now() - checked_at_ms < CHECK_PAUSE_MS) return
+    checked_at_ms = performance.now()
     void refreshSession()
   })
   tabs?.addEventListener('message', () => void refreshSession())

@@ -1,21 +1,21 @@
 /** Small values that this browser keeps, such as the theme. Storage may be full or blocked: then they last as long as the page. */
 
 const PREFIX = 'tidemark.'
-const kept_here = new Map<string, string>()
+const page_values = new Map<string, string>()
 
 /** Reads a value; null when there is none. */
 export function readStored(name: string): string | null {
   try {
-    return localStorage.getItem(PREFIX + name) ?? kept_here.get(name) ?? null
+    return localStorage.getItem(PREFIX + name) ?? page_values.get(name) ?? null
   } catch {
-    return kept_here.get(name) ?? null
+    return page_values.get(name) ?? null
   }
 }
 
 /** Keeps a value; null removes it. Returns whether it will survive a reload. */
 export function store(name: string, value: string | null): boolean {
-  if (value === null) kept_here.delete(name)
-  else kept_here.set(name, value)
+  if (value === null) page_values.delete(name)
+  else page_values.set(name, value)
   try {
     if (value === null) localStorage.removeItem(PREFIX + name)
     else localStorage.setItem(PREFIX + name, value)

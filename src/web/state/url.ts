@@ -63,7 +63,7 @@ export function useHashQuery<Query>(
   const [query, setQuery] = useState<HashQuery<Query>>(() => readPlain(hash, read))
   useEffect(() => {
     // A later change is shown already.
-    if (hash === written?.hash && changes_left > 0) return undefined
+    if (hash === last_write?.hash && pending_changes > 0) return undefined
     const plain = readPlain(hash, read)
     setQuery(plain)
     if (plain !== undefined) return undefined
@@ -83,11 +83,11 @@ export function useHashQuery<Query>(
       const node: unknown = JSON.parse(JSON.stringify(next))
       // Shown at once: the next change begins with this one, also while it is being deflated.
       setQuery(read(node))
-      const made_at = placeNow()
-      changes_left += 1
-      const write = (): Promise<void> => writeHash(node, made_at, options)
+      const place_before = placeNow()
+      pending_changes += 1
+      const write = (): Promise<void> => writeHash(node, place_before, options)
       // Also after one that failed: browsers refuse too many changes of the history in a short time.
-      writing = writing.then(write, write)
+      all_writes = all_writes.then(write, write)
     },
     [read],
   )
@@ -95,13 +95,13 @@ export function useHashQuery<Query>(
 }
 
 /** Resolves when all changes so far are in the address: deflating takes a while, and each is to be in the history. */
-let writing: Promise<void> = Promise.resolve()
+let all_writes: Promise<void> = Promise.resolve()
 
 /** Changes that are not in the address yet. */
-let changes_left = 0
+let pending_changes = 0
 
-/** The last query that was written: it need not be inflated again. */
-let written: { readonly hash: string; readonly place: string; readonly query: unknown } | null =
+/** The last query in the address: it need not be inflated again. */
+let last_write: { readonly hash: string; readonly place: string; readonly query: unknown } | null =
   null
 
 const placeNow = (): string => location.pathname + location.hash
@@ -109,14 +109,14 @@ const placeNow = (): string => location.pathname + location.hash
 /** Puts a query into the fragment, unless the address has since become another one, as by Back. */
 async function writeHash(
   query: unknown,
-  made_at: string,
+  place_before: string,
   { is_typing = false }: ChangeOptions,
 ): Promise<void> {
   const hash = await hashOf(query)
-  changes_left -= 1
+  pending_changes -= 1
   const place = placeNow()
-  if ((place !== made_at && place !== written?.place) || hash === location.hash) return
-  written = { hash, place: location.pathname + hash, query }
+  if ((place !== place_before && place !== last_write?.place) || hash === location.hash) return
+  last_write = { hash, place: location.pathname + hash, query }
   if (is_typing) history.replaceState(history.state, '', hash)
   else history.pushState(history.state, '', hash)
 }
@@ -146,7 +146,7 @@ export function useHash(): string {
 const HASH_EVENTS = ['popstate', 'hashchange', 'pushState', 'replaceState']
 
 function readPlain<Query>(hash: string, read: (value: unknown) => Query | null): HashQuery<Query> {
-  if (hash === written?.hash) return read(written.query)
+  if (hash === last_write?.hash) return read(last_write.query)
   if (hash.startsWith('#z=')) return undefined
   if (!hash.startsWith('#q=')) return null
   try {

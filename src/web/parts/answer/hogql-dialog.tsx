@@ -19,7 +19,7 @@ type Metadata = {
 /** Draws the query, with the reason if the server refuses it. */
 export function HogqlDialog({ hogql, onClose }: HogqlDialogProps): VNode {
   const { id } = useProject()
-  const checked = useQuery<Metadata, ApiError>({
+  const metadata = useQuery<Metadata, ApiError>({
     queryKey: ['metadata', id, hogql],
     queryFn: ({ signal }) => {
       const query = { kind: 'HogQLMetadata', language: 'hogQL', query: hogql }
@@ -27,12 +27,12 @@ export function HogqlDialog({ hogql, onClose }: HogqlDialogProps): VNode {
     },
   })
   const text = brokenIntoLines(hogql)
-  const reason = checked.data?.errors[0]?.message
+  const reason = metadata.data?.errors[0]?.message
   const address = `/sql#q=${encodeURIComponent(JSON.stringify({ kind: 'HogQLQuery', query: text }))}`
   const foot = (
     <>
       <CopyButton text={text} label="Copy HogQL" is_named />
-      {checked.data?.isValid === true && (
+      {metadata.data?.isValid === true && (
         <ButtonLink href={address} look="main" icon="sql">
           Open in SQL
         </ButtonLink>
@@ -44,7 +44,7 @@ export function HogqlDialog({ hogql, onClose }: HogqlDialogProps): VNode {
       <pre class={style.code} tabIndex={0}>
         {text}
       </pre>
-      {checked.data?.isValid === false && (
+      {metadata.data?.isValid === false && (
         <p class={style.remark}>The SQL page cannot run it as it is: {reason}</p>
       )}
     </Dialog>

@@ -32,7 +32,7 @@ const NODE_HEIGHT = 34
 export function PathsChart({ label, links, onPickLink, onPickNode }: PathsChartProps): VNode {
   const [box, box_width] = useWidth<HTMLDivElement>()
   const [at, setAt] = useState<string | null>(null)
-  const placed = useMemo(() => place(links, box_width), [links, box_width])
+  const placed = useMemo(() => layOutPaths(links, box_width), [links, box_width])
   return (
     <SideScroll box={box} label={label}>
       {box_width > 0 && (
@@ -122,19 +122,20 @@ function commonOrigin(texts: readonly string[]): string {
   return origin !== '' && texts.every((text) => text.startsWith(origin)) ? origin : ''
 }
 
-function place(links: readonly PathLink[], box_width: number) {
+/** Computes the places of steps and links, as wide as the box or wider. */
+function layOutPaths(links: readonly PathLink[], box_width: number) {
   const names = [...new Set(links.flatMap(({ source, target }) => [source, target]))]
-  const known = names.map(readPathNode)
-  const origin = commonOrigin(known.map(({ text }) => text))
+  const path_nodes = names.map(readPathNode)
+  const origin = commonOrigin(path_nodes.map(({ text }) => text))
   const colours = new Map(
-    [...new Set(known.map(({ text }) => text))].map((text, index) => [text, index]),
+    [...new Set(path_nodes.map(({ text }) => text))].map((text, index) => [text, index]),
   )
-  const steps = Math.max(1, ...known.map(({ step }) => step))
+  const steps = Math.max(1, ...path_nodes.map(({ step }) => step))
   const most = Math.max(
     1,
     ...Array.from(
       { length: steps },
-      (_, index) => known.filter(({ step }) => step === index + 1).length,
+      (_, index) => path_nodes.filter(({ step }) => step === index + 1).length,
     ),
   )
   const width = Math.max(box_width, steps * STEP_WIDTH_MIN)
@@ -151,7 +152,7 @@ function place(links: readonly PathLink[], box_width: number) {
     ])
   // The layout writes into its input, so it gets copies.
   const graph = layout({
-    nodes: known.map((node) => ({ ...node })),
+    nodes: path_nodes.map((node) => ({ ...node })),
     links: links.map((link) => ({ ...link })),
   })
   const draw = sankeyLinkHorizontal()
@@ -170,11 +171,11 @@ function place(links: readonly PathLink[], box_width: number) {
       colour: colourOf(node),
     })),
     links: graph.links.flatMap((link, index) => {
-      const given = links[index]
-      if (given === undefined) return []
-      const [from, to] = [readPathNode(given.source), readPathNode(given.target)]
+      const source_link = links[index]
+      if (source_link === undefined) return []
+      const [from, to] = [readPathNode(source_link.source), readPathNode(source_link.target)]
       const d = draw(link) ?? ''
-      return [{ from, to, d, width: link.width ?? 1, colour: colourOf(from), link: given }]
+      return [{ from, to, d, width: link.width ?? 1, colour: colourOf(from), link: source_link }]
     }),
   }
 }

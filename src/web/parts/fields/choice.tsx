@@ -44,7 +44,7 @@ export function Choice<Value extends string>(props: ChoiceProps<Value>): VNode {
   )
 }
 
-type SwitchProps = {
+type ToggleProps = {
   readonly label: string
   readonly is_on: boolean
   readonly onChange: (is_on: boolean) => void
@@ -54,7 +54,7 @@ type SwitchProps = {
 }
 
 /** A switch that applies at once, without a Save button. */
-export function Toggle(props: SwitchProps): VNode {
+export function Toggle(props: ToggleProps): VNode {
   const { label, is_on, onChange, is_disabled = false, is_bare = false } = props
   return (
     <label class={style.toggle}>

@@ -8,6 +8,7 @@ import { isEqual } from '../is-equal.ts'
 import { changeErrorText, ErrorNote } from '../notes/error-note.tsx'
 import { PageHead } from '../page-head.tsx'
 import style from './edited-page.module.css'
+import { isFieldError } from './field.tsx'
 
 type EditedPageProps = {
   readonly title: string
@@ -56,7 +57,7 @@ export function EditedPage(props: EditedPageProps): VNode {
     if (can_save) void save()
   }
   useKeys([{ keys: 's', text: 'Save', group: 'On this page', run }])
-  const has_place = error instanceof ApiError && fields.includes(error.attr ?? '')
+  const is_at_field = isFieldError(error, fields)
   return (
     <>
       <PageHead
@@ -76,7 +77,7 @@ export function EditedPage(props: EditedPageProps): VNode {
         )}
         {props.menu}
       </PageHead>
-      {error !== null && !has_place && (
+      {error !== null && !is_at_field && (
         <div class={style.refused}>
           <ErrorNote message={changeErrorText(error)} />
         </div>

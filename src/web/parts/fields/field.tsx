@@ -29,11 +29,29 @@ export function TextField({ label, value, onInput, hint, error, ...rest }: TextF
         aria-describedby={`${id}-more`}
         onInput={(event) => onInput(event.currentTarget.value)}
       />
-      <div id={`${id}-more`} class={style.more} aria-live="polite">
-        {error ? <span class={style.error}>{error}</span> : hint}
-      </div>
+      <FieldNote id={`${id}-more`} error={error} hint={hint} />
     </div>
   )
+}
+
+type FieldNoteProps = {
+  readonly id: string
+  readonly hint?: ComponentChildren
+  readonly error?: string | null | undefined
+}
+
+/** The line below a field: its error, or else the hint. */
+export function FieldNote({ id, hint, error }: FieldNoteProps): VNode {
+  return (
+    <div id={id} class={style.more} aria-live="polite">
+      {error ? <span class={style.error}>{error}</span> : hint}
+    </div>
+  )
+}
+
+/** Whether an error names one of these fields, which then shows it. */
+export function isFieldError(error: unknown, fields: readonly string[]): boolean {
+  return error instanceof ApiError && fields.includes(error.attr ?? '')
 }
 
 /** The server's words about one field: those of an error whose `attr` is the field's name; null for other errors. */

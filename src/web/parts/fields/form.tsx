@@ -1,9 +1,9 @@
 /** A form: its fields, the server's refusal beside the field that it names or above the button, and the button. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { ApiError } from '../../api/calls/call.ts'
 import { Button } from '../button.tsx'
 import { changeErrorText, ErrorNote } from '../notes/error-note.tsx'
+import { isFieldError } from './field.tsx'
 import style from './form.module.css'
 
 type FormProps = {
@@ -42,7 +42,7 @@ export function Form(props: FormProps): VNode {
     }
     setRunning(false)
   }
-  const has_place = error instanceof ApiError && fields.includes(error.attr ?? '')
+  const is_at_field = isFieldError(error, fields)
   return (
     <form
       ref={form}
@@ -54,7 +54,7 @@ export function Form(props: FormProps): VNode {
       }}
     >
       {children(error)}
-      {error !== null && !has_place && <ErrorNote message={changeErrorText(error)} />}
+      {error !== null && !is_at_field && <ErrorNote message={changeErrorText(error)} />}
       <div class={is_wide ? style.wide : style.foot}>
         <Button
           type="submit"

@@ -2,6 +2,7 @@
 import type { VNode } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import fieldStyle from './field.module.css'
+import { FieldNote } from './field.tsx'
 import style from './password-field.module.css'
 
 type PasswordFieldProps = {
@@ -51,9 +52,7 @@ export function PasswordField(props: PasswordFieldProps): VNode {
           {is_shown ? 'Hide' : 'Show'}
         </button>
       </div>
-      <div id={`${id}-more`} class={fieldStyle.more} aria-live="polite">
-        {error ? <span class={fieldStyle.error}>{error}</span> : hint}
-      </div>
+      <FieldNote id={`${id}-more`} error={error} hint={hint} />
     </div>
   )
 }

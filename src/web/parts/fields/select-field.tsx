@@ -2,6 +2,7 @@
 import type { VNode } from 'preact'
 import { useId } from 'preact/hooks'
 import style from './field.module.css'
+import { FieldNote } from './field.tsx'
 
 type SelectFieldProps = {
   readonly label: string
@@ -33,9 +34,7 @@ export function SelectField(props: SelectFieldProps): VNode {
           </option>
         ))}
       </select>
-      <div id={`${id}-more`} class={style.more} aria-live="polite">
-        {error ? <span class={style.error}>{error}</span> : hint}
-      </div>
+      <FieldNote id={`${id}-more`} error={error} hint={hint} />
     </div>
   )
 }

@@ -100,12 +100,12 @@ function Comparison({ condition, onChange }: ComparisonProps): VNode {
   const { operator } = condition
   const type = usePropertyType(condition)
   const offered = operatorsOf(type)
-  const known = offered.some(({ name }) => name === operator)
+  const is_offered = offered.some(({ name }) => name === operator)
   const input = valueInputOf(operator)
   const changeOperator = (next: string): void => {
     const { value: _, ...rest } = condition
-    const keeps = valueInputOf(next) === input
-    onChange(keeps ? { ...condition, operator: next } : { ...rest, operator: next })
+    const keeps_value = valueInputOf(next) === input
+    onChange(keeps_value ? { ...condition, operator: next } : { ...rest, operator: next })
   }
   return (
     <>
@@ -116,7 +116,7 @@ function Comparison({ condition, onChange }: ComparisonProps): VNode {
         value={operator}
         onChange={(event) => changeOperator(event.currentTarget.value)}
       >
-        {!known && <option value={operator}>{operator}</option>}
+        {!is_offered && <option value={operator}>{operator}</option>}
         {offered.map(({ name, text }) => (
           <option key={name} value={name}>
             {text}

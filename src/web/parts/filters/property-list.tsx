@@ -45,23 +45,35 @@ export function PropertyList({
   offered = EVERYTHING,
 }: PropertyListProps): VNode {
   const [search, setSearch] = useState('')
-  const is = (owner: NamedOwner['owner']): boolean => offered.owners.includes(owner)
-  const events = usePropertyNames({ owner: 'event', search, event_names, is_wanted: is('event') })
-  const persons = usePropertyNames({ owner: 'person', search, is_wanted: is('person') })
-  const cohorts = useCohorts(is('cohort'))
+  const isOffered = (owner: NamedOwner['owner']): boolean => offered.owners.includes(owner)
+  const events = usePropertyNames({
+    owner: 'event',
+    search,
+    event_names,
+    is_wanted: isOffered('event'),
+  })
+  const persons = usePropertyNames({ owner: 'person', search, is_wanted: isOffered('person') })
+  const cohorts = useCohorts(isOffered('cohort'))
   const groups = useOfferedGroups(offered)
   const group_names = useGroupNames(groups, search)
-  const has = (text: string): boolean => text.toLowerCase().includes(search.trim().toLowerCase())
-  const found: readonly PickedProperty[] = [
-    ...named({ owner: 'event', title: 'Event' }, is('event') ? events.data?.results : []),
-    ...named({ owner: 'person', title: 'Person' }, is('person') ? persons.data?.results : []),
+  const matchesSearch = (text: string): boolean =>
+    text.toLowerCase().includes(search.trim().toLowerCase())
+  const properties: readonly PickedProperty[] = [
+    ...namedProperties(
+      { owner: 'event', title: 'Event' },
+      isOffered('event') ? events.data?.results : [],
+    ),
+    ...namedProperties(
+      { owner: 'person', title: 'Person' },
+      isOffered('person') ? persons.data?.results : [],
+    ),
     ...group_names,
-    ...named(
+    ...namedProperties(
       { owner: 'session', title: 'Session' },
-      is('session') ? SESSION_PROPERTIES : [],
-    ).filter(({ text, name }) => has(`${text} ${name}`)),
-    ...(is('cohort') ? (cohorts.data?.results ?? []) : [])
-      .filter(({ name }) => has(name))
+      isOffered('session') ? SESSION_PROPERTIES : [],
+    ).filter(({ text, name }) => matchesSearch(`${text} ${name}`)),
+    ...(isOffered('cohort') ? (cohorts.data?.results ?? []) : [])
+      .filter(({ name }) => matchesSearch(name))
       .map(({ id, name }) => ({
         owner: 'cohort' as const,
         title: 'Cohort',
@@ -69,24 +81,24 @@ export function PropertyList({
         text: name,
       })),
   ]
-  const options = found.map((one, index) => optionOf(one, index))
+  const options = properties.map((one, index) => optionOf(one, index))
   return (
     <Combobox
       label="Property"
-      placeholder={is('cohort') ? 'Search properties and cohorts' : 'Search properties'}
+      placeholder={isOffered('cohort') ? 'Search properties and cohorts' : 'Search properties'}
       // Properties of persons alone would be pushed down by those of events.
       options={events.isLoading || persons.isLoading ? [] : options}
       onSearch={setSearch}
       is_loading={events.isFetching || persons.isFetching}
       onPick={({ value }) => {
-        const picked = found[Number(value)]
+        const picked = properties[Number(value)]
         if (picked !== undefined) onPick(conditionOf(picked))
       }}
     />
   )
 }
 
-const named = (
+const namedProperties = (
   owner: NamedOwner,
   list: readonly { readonly name: string }[] = [],
 ): readonly PickedProperty[] =>
@@ -111,8 +123,8 @@ function conditionOf({ owner, name, group_type_index }: PickedProperty): Propert
 function useOfferedGroups(offered: OfferedProperties): readonly ListedGroupType[] {
   const types = useGroupTypes().data ?? []
   if (!offered.owners.includes('group')) return []
-  const { group_type_index: wanted = null } = offered
-  return types.filter(({ group_type_index }) => wanted === null || group_type_index === wanted)
+  const { group_type_index: only = null } = offered
+  return types.filter(({ group_type_index }) => only === null || group_type_index === only)
 }
 
 /** Properties of every group type; a project has at most five, and hooks must not be called in a loop of changing length. */
@@ -144,7 +156,7 @@ function useNamesOfType(
   } as const
   const { data } = usePropertyNames(request)
   if (type === undefined) return []
-  return named(
+  return namedProperties(
     { owner: 'group', group_type_index: index, title: `Group: ${type.group_type}` },
     data?.results,
   )

@@ -32,8 +32,8 @@ export function ErrorNote({ message, onRetry, children }: ErrorNoteProps): VNode
 export const isUnreachable = (error: unknown): boolean =>
   error instanceof ApiError && error.code === 'unreachable'
 
-/** Refusals of a query that may be answered later; others of status 400 are of what it asks for, those of 403 of a right, those of 413 of its length. */
-const PASSING: ReadonlySet<string> = new Set([
+/** Codes of status 400 after which the same query may succeed later. Others refuse the query itself, 403 a right, 413 its length. */
+const PASSING_CODES: ReadonlySet<string> = new Set([
   'query_cancelled',
   'query_failed',
   'query_memory',
@@ -45,7 +45,7 @@ export const isWorthRetry = (error: unknown): boolean =>
   !(error instanceof ApiError) ||
   (error.status !== 403 &&
     error.status !== 413 &&
-    (error.status !== 400 || PASSING.has(error.code)))
+    (error.status !== 400 || PASSING_CODES.has(error.code)))
 
 /** The message of an error for the reader: a missing right, a server that is gone, the server's refusal. */
 export function errorText(error: unknown): string {

@@ -11,12 +11,12 @@ type ToastMessage = {
   readonly is_lasting?: boolean
 }
 
-const SHOWN_MS = 6000
-const SHOWN_MAX = 3
+const TOAST_MS = 6000
+const TOASTS_MAX = 3
 
 type ShownToast = ToastMessage & { readonly id: number }
 
-let shown: readonly ShownToast[] = []
+let toasts: readonly ShownToast[] = []
 let last_id = 0
 let redraw: () => void = () => undefined
 
@@ -24,13 +24,13 @@ let redraw: () => void = () => undefined
 export function showToast(message: ToastMessage): () => void {
   last_id += 1
   const id = last_id
-  shown = [...shown, { ...message, id }].slice(-SHOWN_MAX)
+  toasts = [...toasts, { ...message, id }].slice(-TOASTS_MAX)
   redraw()
   return () => closeToast(id)
 }
 
 function closeToast(id: number): void {
-  shown = shown.filter((one) => one.id !== id)
+  toasts = toasts.filter((one) => one.id !== id)
   redraw()
 }
 
@@ -46,7 +46,7 @@ export function Toasts(): VNode {
   }, [])
   return (
     <div class={style.toasts} role="status" aria-live="polite">
-      {shown.map((toast) => (
+      {toasts.map((toast) => (
         <Toast key={toast.id} toast={toast} />
       ))}
     </div>
@@ -63,7 +63,7 @@ function Toast({ toast }: { readonly toast: ShownToast }): VNode {
       if (box.current?.matches(':hover, :focus-within')) timer = setTimeout(close, 1000)
       else closeToast(id)
     }
-    let timer = setTimeout(close, SHOWN_MS)
+    let timer = setTimeout(close, TOAST_MS)
     return () => clearTimeout(timer)
   }, [id, is_lasting])
   const run = (): void => {

@@ -44,16 +44,16 @@ export function WorldMap({ label, unit, countries, onPick }: WorldMapProps): VNo
         onPointerLeave={() => setPointed(null)}
       >
         {shapes.map(({ code, path }) => {
-          const found = by_code.get(code)
+          const visited = by_code.get(code)
           return (
             <path
               key={path}
               d={path}
               data-country={code}
-              class={found && style.visited}
-              {...(found && {
-                style: { fill: shade(found.value / largest) },
-                onClick: () => onPick(found),
+              class={visited && style.visited}
+              {...(visited && {
+                style: { fill: shade(visited.value / largest) },
+                onClick: () => onPick(visited),
               })}
               onPointerEnter={() => setPointed(code)}
             />

@@ -8,14 +8,14 @@ export function colourReader(element: HTMLElement): ColourReader {
   const probe = document.createElement('span')
   probe.hidden = true
   element.append(probe)
-  const known = new Map<string, string>()
+  const resolved_colours = new Map<string, string>()
   queueMicrotask(() => probe.remove())
   return (colour) => {
-    const before = known.get(colour)
-    if (before !== undefined) return before
+    const cached = resolved_colours.get(colour)
+    if (cached !== undefined) return cached
     probe.style.color = colour
     const resolved = getComputedStyle(probe).color
-    known.set(colour, resolved)
+    resolved_colours.set(colour, resolved)
     return resolved
   }
 }

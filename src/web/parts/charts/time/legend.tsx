@@ -14,7 +14,7 @@ const LINE_PX = 18
 /** Writes each name where its line ends; names that would overlap move apart. */
 export function EndLabels({ area, series }: EndLabelsProps): VNode {
   const names = shortNames(series.map(({ name }) => name))
-  const wanted = series
+  const labels = series
     .flatMap((one, index) => {
       const last = one.values.findLast((value) => value !== null)
       return last === undefined || last === null
@@ -23,13 +23,13 @@ export function EndLabels({ area, series }: EndLabelsProps): VNode {
     })
     .toSorted((one, other) => one.y - other.y)
   const placed = spreadPositions(
-    wanted.map(({ y }) => y),
+    labels.map(({ y }) => y),
     area.top,
     area.top + area.height - LINE_PX / 2,
   )
   return (
     <div class={style.ends} aria-hidden="true">
-      {wanted.map(({ one, name }, index) => (
+      {labels.map(({ one, name }, index) => (
         <span
           key={one.key}
           title={one.name}
@@ -49,12 +49,12 @@ export function EndLabels({ area, series }: EndLabelsProps): VNode {
 
 /** Moves sorted positions apart by one line, within the chart. */
 function spreadPositions(
-  wanted: readonly number[],
+  positions: readonly number[],
   top: number,
   bottom: number,
 ): readonly number[] {
   const placed: number[] = []
-  for (const y of wanted) placed.push(Math.max(y, top, (placed.at(-1) ?? -Infinity) + LINE_PX))
+  for (const y of positions) placed.push(Math.max(y, top, (placed.at(-1) ?? -Infinity) + LINE_PX))
   for (let index = placed.length - 1, limit = bottom; index >= 0; index -= 1) {
     placed[index] = Math.min(placed[index] ?? limit, limit)
     limit = (placed[index] ?? limit) - LINE_PX
