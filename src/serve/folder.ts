@@ -1,9 +1,14 @@
 /** Opens the data folder for one server: its lock, its rights, and the check after a crash. */
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '../logs.ts'
 import { type FolderLock, takeLock } from '../storage/process/lock.ts'
 import { tightenFolder } from '../storage/process/private-folder.ts'
-import { requireTrustedSqlite, requireUndamaged } from '../storage/sqlite/sqlite.ts'
+import {
+  DamagedDatabase,
+  requireTrustedSqlite,
+  requireUndamaged,
+} from '../storage/sqlite/sqlite.ts'
 import { requireRoom } from './disk-space.ts'
 
 /** Databases that are checked after a crash. Caches are not among them: they can be deleted. */
@@ -15,6 +20,7 @@ export function openFolder(data_dir: string, log: Log, parts: AsyncDisposableSta
   parts.defer(() => lock.release())
   requireRoom(data_dir)
   requireTrustedSqlite()
+  requireControl(data_dir)
   tighten(data_dir, log)
   if (lock.was_abandoned) {
     log.warn('the last server on this folder did not stop by itself: checking its databases')
@@ -22,6 +28,17 @@ export function openFolder(data_dir: string, log: Log, parts: AsyncDisposableSta
     lock.noteChecked()
   }
   return lock
+}
+
+/**
+ * Throws where events have no control.db beside them. A new one would know none of their projects' tokens, and SDKs drop what is
+ * refused. A first start makes control.db before events.db.
+ */
+function requireControl(data_dir: string): void {
+  const path = join(data_dir, 'control.db')
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? null
+  if ((size ?? 0) > 0 || !existsSync(join(data_dir, 'events.db'))) return
+  throw new DamagedDatabase(path, `${size === null ? 'missing' : 'empty'} beside events.db`)
 }
 
 /** Returns a promise, and the call that resolves it when the disk or a database has failed: then the next start checks the databases. */

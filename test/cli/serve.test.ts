@@ -366,6 +366,20 @@ describe('tidemark serve', () => {
     }
   })
 
+  test('does not start without the control.db of its events: a new one would refuse their tokens', async () => {
+    expect(await stop(await start('serve'))).toBe(0)
+    const path = join(data_dir, 'control.db')
+    for (const [lose, state] of [
+      [() => writeFileSync(path, ''), 'empty'],
+      [() => rmSync(path), 'missing'],
+    ] as const) {
+      lose()
+      const { exit_code, err } = await run(['serve', '--data-dir', data_dir, '--port', '0'])
+      const why = `control.db is damaged (${state} beside events.db)`
+      expect([exit_code, err]).toEqual([1, expect.stringContaining(why)])
+    }
+  })
+
   test('answers what it has received before it ends', async () => {
     const served = await start('serve', { TIDEMARK_BOOTSTRAP_API_TOKEN: 'phc_preset_token' })
     const event = '{"api_key":"phc_preset_token","event":"e","distinct_id":"u"}'
