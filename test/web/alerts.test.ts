@@ -39,7 +39,10 @@ describe.skipIf(!HAS_BROWSER)('an alert', () => {
     await page.getByRole('menuitem', { name: 'Alert' }).click()
     const trend = page.getByRole('button', { name: 'Trend: Daily active users' })
     await trend.and(page.locator(':focus')).waitFor()
-    await expectSoon(() => page.getByLabel('Line').locator('option').allInnerTexts(), ['Page view'])
+    await expectSoon(
+      () => page.getByLabel('Line').locator('option').allInnerTexts(),
+      ['Page view (unique persons)'],
+    )
     await page.getByLabel('Alert when it').selectOption('is above')
     await page.getByLabel('Value').fill('0')
     await page.getByLabel('Name').fill('Somebody is here')
