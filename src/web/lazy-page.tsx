@@ -48,7 +48,8 @@ export function lazyPage<Props extends object = object>(
       loaded === null ? { is: 'loading' } : { is: 'loaded', Page: loaded },
     )
     useEffect(() => {
-      if (loaded === null) void start().then(setState)
+      // A preload may have ended since this was drawn.
+      if (state.is === 'loading') void start().then(setState)
     }, [])
     if (state.is === 'loaded') return <state.Page {...props} />
     if (state.is === 'loading')
