@@ -17,7 +17,7 @@ const FETCH_BESIDE_FILE = `
   const { createSocket } = require('node:dgram')
   const { readFile } = require('node:fs/promises')
   const { fetchByName } = require(${JSON.stringify(join(import.meta.dir, '../src/name-lookup.ts'))})
-  createSocket('udp4').bind(53, '127.9.8.7', async () => {
+  createSocket('udp4').bind(53, '127.9.7.7', async () => {
     const ended = []
     const names = Array.from({ length: navigator.hardwareConcurrency }, (_, index) => 'n' + index + '.test')
     const fetches = names.map((name) =>
@@ -36,7 +36,7 @@ test.skipIf(!has_own_mounts)(
   () => {
     const folder = mkdtempSync(join(tmpdir(), 'tidemark-names-'))
     const path = join(folder, 'resolv.conf')
-    writeFileSync(path, 'nameserver 127.9.8.7\n')
+    writeFileSync(path, 'nameserver 127.9.7.7\n')
     const script = `mount --bind '${path}' /etc/resolv.conf && exec "$0" -e "$1"`
     const command = ['unshare', '-m', 'sh', '-c', script, process.execPath, FETCH_BESIDE_FILE]
     const { stdout, stderr } = Bun.spawnSync(command)
