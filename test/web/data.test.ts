@@ -93,7 +93,7 @@ describe('the draft of an action', () => {
       others: {},
     })
   })
-  test('is told in words', () => {
+  test('is put into words', () => {
     expect(stepsText([VISIT, CLICK])).toBe(
       'Page view, URL contains /pricing, plan is pro, or Click or change (autocapture), Text of the element is Sign up, form > .btn',
     )

@@ -148,7 +148,7 @@ describe('the draft of an experiment', () => {
 })
 
 describe('a metric', () => {
-  test('is told in words', () => {
+  test('is put into words', () => {
     for (const [metric, title] of [
       [CREATED, 'created per person'],
       [PAID, 'created → paid'],

@@ -149,7 +149,7 @@ describe('the answers to a question', () => {
       String.raw`getSurveyResponse(1, 'it\'s \\ one') as answer`,
     )
   })
-  test('of a scale are in its order, those of choices by frequency, all with the ones that nobody gave', () => {
+  test('of a scale are in its order, those of choices by frequency, all with those of no response', () => {
     const rows = [
       ['10', 3],
       ['0', 1],

@@ -47,7 +47,7 @@ export async function changeAction(
   const action = await call<ShownAction>(method, at, { body })
   queryClient.setQueryData(['actions', project_id, String(action.id)], action)
   await queryClient.invalidateQueries({ queryKey: ['actions', project_id] })
-  // Charts that were just seen count its events anew.
+  // Charts that were just seen count its events again.
   void queryClient.invalidateQueries({ queryKey: ['query', project_id] })
   return action
 }

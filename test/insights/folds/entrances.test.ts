@@ -85,7 +85,7 @@ describe('entrances of an ordered funnel', () => {
     ['who is broken off and goes no further is left out', [[0], 'x'], []],
     ['who is broken off and goes on is left out everywhere', [[0], 'x', [1]], []],
     [
-      'who begins anew after that counts',
+      'who begins again after that counts',
       [[0], 'x', [0], [1]],
       [{ bucket: 0, is_converted: true }],
     ],

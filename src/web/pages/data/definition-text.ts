@@ -1,7 +1,7 @@
 /** Events and properties in words, for their lists. */
 import type { ShownDefinition } from '../../api/types/shown-definition.ts'
 
-/** A name that can be seen, and told from others: in quotes where it begins or ends with blanks. */
+/** A name that can be seen and distinguished from others: in quotes where it begins or ends with blanks. */
 export const visibleName = (title: string): string =>
   title === '' || title !== title.trim() ? JSON.stringify(title) : title
 
