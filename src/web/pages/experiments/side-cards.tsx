@@ -53,7 +53,7 @@ function ExposureTable({ experiment, lines }: ExposureTableProps): VNode {
   const total = persons.reduce((sum, { count }) => sum + count, 0)
   const shares = sharesOf(experiment)
   return (
-    <>
+    <div class={own.exposures}>
       {total === 0 && <p class={style.hint}>Nobody yet. {exposureText(experiment)}</p>}
       <SideScroll label="Exposed persons">
         <table class={`${table.table} ${own.figures}`} style={{ '--row': '40px' }}>
@@ -77,7 +77,7 @@ function ExposureTable({ experiment, lines }: ExposureTableProps): VNode {
           </tbody>
         </table>
       </SideScroll>
-    </>
+    </div>
   )
 }
 
